@@ -1,0 +1,67 @@
+# Everything made is under .venv/ and build/; every target can be run again and is quick the second time.
+.DELETE_ON_ERROR:
+SHELL := /bin/bash
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+SOURCES := $(shell find shield agentctl audit policies -type f ! -name '*.pyc' 2>/dev/null) pyproject.toml README.md LICENSE
+PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/pip -q
+
+.PHONY: all lint test check demo chat bench bench-growth soak clean
+
+all: build/installed
+
+# the environment: what pyproject.toml names, at the versions of constraints.txt
+$(VENV)/ready: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -c 'import tomllib; p = tomllib.load(open("pyproject.toml", "rb"))["project"]; print("\n".join(p["dependencies"] + p["optional-dependencies"]["dev"]))' > $(VENV)/wanted.txt
+	$(PIP) install -c constraints.txt -r $(VENV)/wanted.txt
+	touch $@
+
+# the wheel, built here and installed: tests never see the checkout
+build/installed: $(VENV)/ready $(SOURCES)
+	rm -rf build/dist
+	$(BIN)/python -m build --wheel --no-isolation --outdir build/dist . > build/wheel.log 2>&1 || { cat build/wheel.log; exit 1; }
+	$(PIP) install --no-deps --force-reinstall build/dist/*.whl
+	touch $@
+
+build/installed: | build
+build:
+	mkdir -p build
+
+lint: build/installed
+	$(BIN)/ruff check --cache-dir build/ruff .
+	$(BIN)/ruff format --check --cache-dir build/ruff .
+	$(BIN)/mypy --cache-dir build/mypy
+	$(BIN)/lint-imports --cache-dir build/imports
+	$(BIN)/check-wheel-contents build/dist/*.whl
+
+# the built wheel with nothing but its own dependencies
+build/bare/ready: build/installed constraints.txt
+	test -x build/bare/bin/python || $(PYTHON) -m venv build/bare
+	PIP_DISABLE_PIP_VERSION_CHECK=1 build/bare/bin/pip -q install -c constraints.txt --force-reinstall --no-deps build/dist/*.whl
+	PIP_DISABLE_PIP_VERSION_CHECK=1 build/bare/bin/pip -q install -c constraints.txt build/dist/*.whl
+	touch $@
+
+test: build/installed build/bare/ready
+	SHIELD_BARE=$(CURDIR)/build/bare $(BIN)/pytest -n 2 -o cache_dir=build/pytest
+
+check: lint test
+
+demo: build/installed
+	$(BIN)/python -P tests/e2e/demo.py
+
+chat: build/installed
+	$(BIN)/agentctl chat
+
+bench: build/installed
+	$(BIN)/python -P benchmarks/run.py
+
+bench-growth: build/installed
+	$(BIN)/python -P benchmarks/run.py --growth
+
+soak: build/installed build/bare/ready
+	SHIELD_SOAK=1 SHIELD_BARE=$(CURDIR)/build/bare $(BIN)/pytest -n 2 -o cache_dir=build/pytest
+
+clean:
+	rm -rf build $(VENV)

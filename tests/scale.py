@@ -1,0 +1,30 @@
+"""Sizes of tests that have a bounded share in CI and a full size in `make soak` (SHIELD_SOAK=1)."""
+
+import os
+import subprocess
+import zlib
+from pathlib import Path
+
+SOAK = os.environ.get("SHIELD_SOAK") == "1"
+_SIZES = {  # name: (CI, soak)
+    "cel_differential": (4_000, 200_000),
+    "shell_fuzz": (3_000, 50_000),
+    "canonical_differential": (2_000, 200_000),
+    "kill_rounds": (3, 100),
+}
+
+
+def scale(name: str) -> int:
+    """How many cases the test of this name runs."""
+    return _SIZES[name][SOAK]
+
+
+def seed() -> int:
+    """The commit's hash in CI, so that each commit tries other cases and each failure can be repeated; printed."""
+    given = os.environ.get("SHIELD_SEED")
+    if given is None:
+        root = Path(__file__).resolve().parent.parent
+        head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=root, capture_output=True, text=True, check=False)
+        given = str(zlib.crc32(head.stdout.encode()))
+    print(f"seed {given} (repeat with SHIELD_SEED={given})")
+    return int(given)
