@@ -1,0 +1,218 @@
+"""The queue of open questions: asked by the pipeline, answered by people, waited for by agents.
+
+An answer is durable before anyone sees it, and the first one stands. A question nobody answers in time is a BLOCK.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+
+from shield.errors import Reason, RefusedError
+from shield.store.state import StateStore
+from shield.types import Approval, ApprovalAnswer, ApprovalState, Json, Scope
+from shield.ulid import new_ulid
+
+__all__ = ["MAX_PENDING", "ApprovalQueue", "Binding"]
+
+MAX_PENDING = 20  # DESIGN 6: per token
+_PRESENCE_MS = 90_000  # an approver that has asked within this time counts as connected; it polls every 30 s
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Binding:
+    """What an approval holds for, nothing else: if one differs when a permit is minted, the person is asked anew."""
+
+    action_hash: str
+    state: str
+    env: str
+    policy: str
+    session: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    approval: Approval
+    binding: Binding
+    owner: str
+
+
+class ApprovalQueue:
+    """Questions of this Shield. One event loop owns it; rows are written in a thread and then seen here."""
+
+    def __init__(
+        self, store: StateStore, *, now_ms: Callable[[], int], timeout_s: int, configured: Callable[[], bool]
+    ) -> None:
+        self._store = store
+        self._now_ms = now_ms
+        self._timeout_ms = timeout_s * 1000
+        self._configured = configured
+        self._open: dict[str, _Asked] = {}
+        self._changed = asyncio.Condition()
+        self._version = 0
+        self._answering = asyncio.Lock()
+        self._seen_ms: int | None = None
+        self._stopping = False
+
+    def has_approver(self) -> bool:
+        """Whether anyone could answer: a token for it exists, or an approver asked lately."""
+        return self._configured() or (self._seen_ms is not None and self._now_ms() - self._seen_ms < _PRESENCE_MS)
+
+    def seen(self) -> None:
+        """An approver was here just now."""
+        self._seen_ms = self._now_ms()
+
+    def get(self, approval_id: str) -> Approval:
+        """One question as it is now. Raises RefusedError `approval.unknown`."""
+        asked = self._open.get(approval_id)
+        return asked.approval if asked is not None else self._store.approval(approval_id)
+
+    def pending(self) -> tuple[Approval, ...]:
+        """Open questions, oldest first; one past its time is no longer open, whether or not it was closed yet."""
+        now = self._now_ms()
+        found = (asked.approval for asked in self._open.values())
+        return tuple(
+            approval for approval in found if approval.state is ApprovalState.PENDING and now < approval.expires_at
+        )
+
+    async def ask(
+        self,
+        binding: Binding,
+        *,
+        request: Mapping[str, Json],
+        facts: Mapping[str, Json],
+        rule: str,
+        reason: str,
+        evaluation: str,
+        agent: str,
+        owner: str,
+    ) -> Approval:
+        """Put a question. Raises RefusedError `admission.approvals` at MAX_PENDING open ones of one token."""
+        if sum(asked.owner == owner for asked in self._open.values()) >= MAX_PENDING:
+            raise RefusedError(
+                f"{MAX_PENDING} questions of this agent are open; wait until one is answered",
+                reason=Reason.ADMISSION_APPROVALS,
+                retry_after=30,
+            )
+        now = self._now_ms()
+        approval = Approval(
+            id=new_ulid(now),
+            state=ApprovalState.PENDING,
+            created_at=now,
+            expires_at=now + self._timeout_ms,
+            request=request,
+            facts=facts,
+            rule=rule,
+            reason=reason,
+            scopes=(Scope.ONCE,),
+            pattern=None,
+            evaluation=evaluation,
+            session=binding.session,
+            agent=agent,
+        )
+        # INVARIANT: durable before anyone can see it
+        await asyncio.to_thread(self._store.add_approval, approval)
+        self._open[approval.id] = _Asked(approval=approval, binding=binding, owner=owner)
+        await self._notify()
+        return approval
+
+    async def answer(
+        self,
+        approval_id: str,
+        answer: ApprovalAnswer,
+        *,
+        by: str,
+        record: Callable[[Approval], Awaitable[None]],
+    ) -> Approval:
+        """Take what a person said. `record` gets the answered question first: what it does not record, does not count.
+
+        The same answer again is no change. Raises RefusedError `approval.unknown|answered|scope`, what `record` raises.
+        """
+        async with self._answering:
+            return await self._answer(approval_id, answer, by, record)
+
+    async def _answer(
+        self, approval_id: str, answer: ApprovalAnswer, by: str, record: Callable[[Approval], Awaitable[None]]
+    ) -> Approval:
+        approval = self.get(approval_id)
+        if answer.scope not in approval.scopes or answer.pattern is not None:
+            raise RefusedError(
+                f"the scope `{answer.scope}` is not offered here; answer with one of "
+                + ", ".join(f"`{scope}`" for scope in approval.scopes),
+                reason=Reason.APPROVAL_SCOPE,
+            )
+        state = ApprovalState.APPROVED if answer.approve else ApprovalState.DENIED
+        if approval.state is ApprovalState.PENDING and self._now_ms() >= approval.expires_at:
+            approval, _ = await self.expire(approval_id)
+        if approval.state is ApprovalState.PENDING:
+            note = answer.note or None
+            await record(replace(approval, state=state, answered_by=by, note=note))
+            approval, changed = await self._settle(approval_id, state, by=by, note=note)
+            if changed:
+                return approval
+        if approval.state is not state:
+            raise RefusedError(
+                f"this question is already {approval.state}; the first answer stands", reason=Reason.APPROVAL_ANSWERED
+            )
+        return approval
+
+    async def expire(self, approval_id: str) -> tuple[Approval, bool]:
+        """Close an open question as unanswered. Returns it, and whether this call closed it."""
+        return await self._settle(approval_id, ApprovalState.EXPIRED, by=None, note=None)
+
+    async def wait(self, timeout_s: float) -> None:
+        """Return when the queue changes, at the latest after `timeout_s`, at once on stop."""
+        await self._wait_change(self._version, asyncio.get_running_loop().time() + timeout_s)
+
+    async def wait_settled(self, approval_id: str, timeout_s: float) -> Approval:
+        """The question once it is settled or past its time, or as it is after `timeout_s`."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + timeout_s
+        while True:
+            version = self._version
+            approval = self.get(approval_id)
+            left_s = (approval.expires_at - self._now_ms()) / 1000
+            if approval.state is not ApprovalState.PENDING or left_s <= 0 or self._stopping or loop.time() >= deadline:
+                return approval
+            await self._wait_change(version, min(deadline, loop.time() + left_s))
+
+    def binding(self, approval_id: str) -> Binding | None:
+        """What the question was about; None for one of an earlier process, which leads to nothing any more."""
+        asked = self._open.get(approval_id)
+        return asked.binding if asked is not None else None
+
+    def forget(self, approval_id: str) -> None:
+        """The question is settled and used up: it no longer counts as open and can lead to no further permit."""
+        self._open.pop(approval_id, None)
+
+    async def stop(self) -> None:
+        """End every wait now."""
+        self._stopping = True
+        await self._notify()
+
+    async def _settle(
+        self, approval_id: str, state: ApprovalState, *, by: str | None, note: str | None
+    ) -> tuple[Approval, bool]:
+        approval, changed = await asyncio.to_thread(self._store.settle_approval, approval_id, state, by=by, note=note)
+        asked = self._open.get(approval_id)
+        if asked is not None:
+            self._open[approval_id] = replace(asked, approval=approval)
+        if changed:
+            await self._notify()
+        return approval, changed
+
+    async def _notify(self) -> None:
+        async with self._changed:
+            self._version += 1
+            self._changed.notify_all()
+
+    async def _wait_change(self, version: int, deadline: float) -> bool:
+        """Wait until something changed after `version` was read; False when the time is over."""
+        left = deadline - asyncio.get_running_loop().time()
+        if left <= 0:
+            return False
+        try:
+            async with asyncio.timeout(left), self._changed:
+                await self._changed.wait_for(lambda: self._version != version or self._stopping)
+        except TimeoutError:
+            return False
+        return True

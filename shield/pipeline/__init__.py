@@ -1,0 +1,98 @@
+"""The one path: bytes → action → facts → opinions → verdict → record, then permit → receipt → outcome.
+
+`Pipeline` is what HTTP, hooks, MCP and batch call; `dry_run` judges for the command line with nothing behind it.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import Executor
+
+from shield.approvals.queue import ApprovalQueue
+from shield.errors import Reason
+from shield.facts.place import Place
+from shield.permits import PermitKey
+from shield.pipeline.evaluate import Evaluator, dry_run
+from shield.pipeline.judge import PolicyTier
+from shield.pipeline.ledger import Ledger
+from shield.pipeline.outcome import Outcomes
+from shield.pipeline.ports import Clock, Recorder
+from shield.pipeline.redeem import Redeemer
+from shield.pipeline.rejections import Rejections
+from shield.pipeline.sessions import SessionBook
+from shield.types import (
+    ActionRequest,
+    Approval,
+    ApprovalAnswer,
+    Isolation,
+    Json,
+    Outcome,
+    OutcomeReply,
+    Session,
+    Verdict,
+)
+
+__all__ = ["Pipeline", "dry_run"]
+
+
+class Pipeline:
+    """The parts of one running Shield, wired: sessions, verdicts, receipts, outcomes, answers of people."""
+
+    def __init__(
+        self,
+        *,
+        policy: Callable[[Session | None], PolicyTier],
+        place_for: Callable[[ActionRequest, Session | None], Place],
+        clock: Clock,
+        pool: Executor,
+        recorder: Recorder,
+        sessions: SessionBook,
+        approvals: ApprovalQueue,
+        key: PermitKey,
+    ) -> None:
+        ledger = Ledger()
+        self.sessions = sessions
+        self.approvals = approvals
+        self.public_key = key.public
+        self._evaluator = Evaluator(
+            policy=policy,
+            place_for=place_for,
+            clock=clock,
+            pool=pool,
+            recorder=recorder,
+            approvals=approvals,
+            key=key,
+            ledger=ledger,
+        )
+        self._redeemer = Redeemer(evaluator=self._evaluator, sessions=sessions, key=key)
+        self._outcomes = Outcomes(ledger=ledger, recorder=recorder)
+        self._rejections = Rejections(recorder, clock)
+
+    async def evaluate(self, request: ActionRequest, *, session: Session | None, agent: str, owner: str) -> Verdict:
+        """Judge one request; see Evaluator.evaluate."""
+        return await self._evaluator.evaluate(request, session=session, agent=agent, owner=owner)
+
+    async def current(self, evaluation: str, *, owner: str, wait_s: float) -> Verdict:
+        """The verdict of an evaluation now; see Evaluator.current."""
+        return await self._evaluator.current(evaluation, owner=owner, wait_s=wait_s)
+
+    async def redeem(self, permit: str, action: Json, nonce: str, isolation: Isolation, *, owner: str) -> str:
+        """A receipt for a permit; see Redeemer.redeem."""
+        return await self._redeemer.redeem(permit, action, nonce, isolation, owner=owner)
+
+    async def outcome(self, outcome: Outcome, *, owner: str) -> OutcomeReply:
+        """Record an outcome; see Outcomes.note."""
+        return await self._outcomes.note(outcome, owner=owner)
+
+    async def answer(self, approval_id: str, answer: ApprovalAnswer, *, by: str) -> Approval:
+        """What a person said. Recorded before it counts. Raises RefusedError `approval.*`, RecordError."""
+        return await self.approvals.answer(approval_id, answer, by=by, record=self._evaluator.record_answer)
+
+    async def rejected(self, reason: Reason, raw: bytes, peer_uid: int | None) -> None:
+        """Something was refused at the door; see Rejections.note."""
+        await self._rejections.note(reason, raw, peer_uid)
+
+    async def stop(self) -> None:
+        """End every wait, record what was only counted, drop the timers."""
+        await self.approvals.stop()
+        for task in tuple(self._evaluator.tasks):
+            task.cancel()
+        await self._rejections.flush()

@@ -1,0 +1,126 @@
+"""What the log says of each step: the `body` of every record kind. No argument in clear, no secret, no float.
+
+Arguments appear as a salted commitment, SHA-256(salt || canonical action), and as a redacted view that is cut before
+it is hashed into the log.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+
+from shield.canonical import MAX_SAFE_INTEGER, encode
+from shield.facts.secrets import redact
+from shield.types import Action, ActionRequest, Approval, Facts, Json, Verdict
+
+__all__ = ["SALT_BYTES", "approval_body", "commitment", "decision_body", "view"]
+
+SALT_BYTES = 32
+_VIEW_TEXT = 200  # code points of one string
+_VIEW_ITEMS = 20  # of one object or list
+_VIEW_BYTES = 6_000  # of the whole view: a record has 16 KiB
+
+
+def commitment(action: Action, salt: bytes) -> str:
+    """The hex commitment to an action's canonical bytes; who has the salt can open it, nobody can guess it."""
+    return hashlib.sha256(salt + action.canonical).hexdigest()
+
+
+def view(action: Action) -> dict[str, Json]:
+    """The payload for a reader of the log: secrets redacted, strings and lists cut, at most some kilobytes."""
+    shown = _view(dict(action.payload), depth=6)
+    if len(encode(shown, max_nodes=1_000_000)) > _VIEW_BYTES:
+        shown = {key[:_VIEW_TEXT]: "…" for key in list(action.payload)[:_VIEW_ITEMS]}
+    return shown if isinstance(shown, dict) else {}
+
+
+def decision_body(
+    request: ActionRequest,
+    verdict: Verdict,
+    facts: Facts,
+    *,
+    salt: bytes,
+    state: str | None,
+    env: str | None,
+    permit: str | None,
+) -> dict[str, Json]:
+    """Kind `decision`. `permit` is the jti it minted, if any."""
+    operations: list[Json] = [*sorted(operation.value for operation in facts.operations)]
+    evidence: list[Json] = [_cut(line) for line in verdict.evidence[:16]]
+    return {
+        "evaluation": verdict.evaluation,
+        "id": verdict.id,
+        "tool_call_id": request.tool_call_id,
+        "type": request.action.type[:256],
+        "decision": verdict.decision.value,
+        "tier": int(verdict.tier),
+        "need": int(verdict.need),
+        "rule": verdict.rule,
+        "reason": _cut(verdict.reason),
+        "policy": verdict.policy,
+        "min_tier": int(request.min_tier),
+        "intent": None if request.intent is None else _text(request.intent),
+        "cwd": None if request.action.cwd is None else _text(request.action.cwd),
+        "args": {
+            "commit": commitment(request.action, salt),
+            "canon": "shield-jcs-1",
+            "bytes": len(request.action.canonical),
+            "view": view(request.action),
+        },
+        "operations": operations,
+        "state": state,
+        "env": env,
+        "permit": permit,
+        "approval": verdict.approval,
+        "expires_at": verdict.expires_at,
+        "latency_us": dict(verdict.latency_us),
+        "evidence": evidence,
+    }
+
+
+def approval_body(approval: Approval) -> dict[str, Json]:
+    """Kind `approval`: a question was put, answered or ran out of time."""
+    return {
+        "approval": approval.id,
+        "evaluation": approval.evaluation,
+        "state": approval.state.value,
+        "rule": approval.rule,
+        "scopes": [scope.value for scope in approval.scopes],
+        "answered_by": approval.answered_by,
+        "note": None if approval.note is None else _text(approval.note),
+        "expires_at": approval.expires_at,
+    }
+
+
+def _view(value: Json, *, depth: int) -> Json:
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, bool) or value is None:
+        return value
+    if isinstance(value, float):
+        return repr(value)
+    if isinstance(value, int):
+        return value if -MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER else str(value)
+    if depth == 0:
+        return "…"
+    if isinstance(value, Mapping):
+        items = list(value.items())
+        shown: dict[str, Json] = {_text(key): _view(item, depth=depth - 1) for key, item in items[:_VIEW_ITEMS]}
+        if len(items) > _VIEW_ITEMS:
+            shown["…"] = len(items) - _VIEW_ITEMS
+        return shown
+    return _view_list(value, depth)
+
+
+def _view_list(value: Sequence[Json], depth: int) -> Json:
+    shown = [_view(item, depth=depth - 1) for item in value[:_VIEW_ITEMS]]
+    if len(value) > _VIEW_ITEMS:
+        shown.append(f"… {len(value) - _VIEW_ITEMS} more")
+    return shown
+
+
+def _text(text: str) -> str:
+    # redact first, cut second: a secret cut in two is no longer recognised
+    return _cut(redact(text)[0])
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _VIEW_TEXT else f"{text[:_VIEW_TEXT]}… {len(text)} characters"

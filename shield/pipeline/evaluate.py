@@ -1,0 +1,446 @@
+"""The only way to a verdict: facts → protection → tier 0 → as far up as needed → record → permit.
+
+INVARIANT: a verdict leaves here only after its record is durable; a permit only with an ALLOW that was recorded.
+"""
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field, replace
+
+from shield.approvals.queue import ApprovalQueue, Binding
+from shield.errors import RecordError, RefusedError, ShieldError, StateError
+from shield.facts.files import identities
+from shield.facts.json import facts_json
+from shield.facts.place import Place
+from shield.permits import PERMIT_SECONDS, Permit, PermitKey, state_digest
+from shield.pipeline.bodies import SALT_BYTES, approval_body, decision_body
+from shield.pipeline.judge import FACTS_SECONDS, LATE, Judged, PolicyTier, judge, required_isolation
+from shield.pipeline.ledger import Evaluation, Issued, Ledger
+from shield.pipeline.ports import Clock, Recorder
+from shield.tiers.absent import AbsentTier
+from shield.tiers.person import no_approver, person
+from shield.tiers.settle import Settled, need_of, settle
+from shield.tiers.tier import Case, UpperTier, blocked
+from shield.types import (
+    ActionRequest,
+    Answer,
+    Approval,
+    ApprovalState,
+    Decision,
+    Facts,
+    FileIdentity,
+    Isolation,
+    Json,
+    Opinion,
+    Session,
+    Severity,
+    Tier,
+    Verdict,
+)
+from shield.ulid import new_ulid
+
+__all__ = ["Evaluator", "dry_run"]
+
+_DEADLINE_S = FACTS_SECONDS * 2  # a disk that does not answer must not hold a verdict back
+_ABSENT = (AbsentTier(tier=Tier.CLASSIFIER), AbsentTier(tier=Tier.JUDGE))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Looked:
+    """What the worker found: opinions, and the files that a permit would bind (None: they cannot be bound)."""
+
+    judged: Judged
+    files: tuple[FileIdentity, ...] | None = None
+
+
+def dry_run(
+    request: ActionRequest,
+    place: Place,
+    policy: PolicyTier,
+    *,
+    agent: str,
+    now_ms: int,
+    max_tier: Tier = Tier.CLASSIFIER,
+) -> tuple[Verdict, Facts]:
+    """Judge without a service: nothing is recorded, nobody is asked, nothing is permitted.
+
+    What needs more than `max_tier`, a model or a person is ESCALATE with that `need`.
+    """
+    judged = judge(request, place, policy, agent=agent, now_ms=now_ms)
+    opinions = judged.opinions
+    for tier in _ABSENT:
+        if not blocked(opinions) and tier.tier <= min(max_tier, Tier.CLASSIFIER) and need_of(opinions) is tier.tier:
+            opinions = (*opinions, tier.opinion())
+    verdict = _verdict(request, settle(opinions), judged, evaluation=new_ulid(now_ms), now=now_ms)
+    return replace(verdict, dry_run=True, expires_at=None), judged.facts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluator:
+    """Everything a verdict needs, passed in. `policy` and `place_for` are asked anew for every call."""
+
+    policy: Callable[[Session | None], PolicyTier]
+    place_for: Callable[[ActionRequest, Session | None], Place]
+    clock: Clock
+    pool: Executor
+    recorder: Recorder
+    approvals: ApprovalQueue
+    key: PermitKey
+    ledger: Ledger
+    tiers: Sequence[UpperTier] = _ABSENT
+    tasks: set[asyncio.Task[None]] = field(default_factory=set)
+
+    async def evaluate(
+        self,
+        request: ActionRequest,
+        *,
+        session: Session | None,
+        agent: str,
+        owner: str,
+        approval: Approval | None = None,
+        evaluation: str | None = None,
+    ) -> Verdict:
+        """Judge one request and record it. A settled `approval` is tier 3's answer, if it still fits.
+
+        A record that fails is a BLOCK with rule `audit.unavailable` and no `seq`.
+        """
+        # 1. what would it do, and what do code and policy say
+        now = self.clock.now_ms()
+        call_id = new_ulid(now)
+        looked = await self._look(request, session, agent, now)
+        judged = looked.judged
+        binding = _binding(request, session, judged, looked.files)
+        # 2. as far up as needed
+        opinions = await self._upward(request, judged)
+        if approval is not None and need_of(opinions) is Tier.PERSON and self._holds(approval, binding):
+            answer = person(approval)
+            opinions = opinions if answer is None else (*opinions, answer)
+        settled = settle(opinions)
+        if settled.decision is Decision.ALLOW and session is not None and looked.files is None:
+            settled = replace(settled, decision=Decision.BLOCK, by=_UNBOUND)
+        # 3. a person, if it comes to that
+        question: Approval | None = None
+        if settled.decision is Decision.ESCALATE:
+            question, settled = await self._ask(request, settled, judged, binding, evaluation or call_id, agent, owner)
+        # 4. record, then release
+        verdict = _verdict(request, settled, judged, evaluation=evaluation or call_id, now=now)
+        if question is not None:
+            verdict = replace(verdict, approval=question.id, approval_expires_at=question.expires_at)
+        permitted = session if settled.decision is Decision.ALLOW else None
+        verdict = await self._record(
+            request,
+            verdict,
+            judged.facts,
+            binding,
+            agent=agent,
+            call_id=call_id,
+            permitted=permitted is not None,
+        )
+        if verdict.seq is None:
+            return verdict
+        settled_by = approval.id if approval is not None and settled.by.tier is Tier.PERSON else None
+        if permitted is not None:
+            verdict = self._mint(request, verdict, judged, permitted, owner, call_id, binding, settled_by)
+        elif settled_by is not None:
+            self.approvals.forget(settled_by)
+        self.ledger.remember(
+            Evaluation(
+                request=request,
+                session=session,
+                agent=agent,
+                owner=owner,
+                verdict=verdict,
+                seq=verdict.seq if verdict.seq is not None else 0,
+                question=question.id if question is not None else settled_by,
+            )
+        )
+        if question is not None:
+            self._close_in_time(question)
+        return verdict
+
+    async def current(self, evaluation: str, *, owner: str, wait_s: float) -> Verdict:
+        """The verdict of an evaluation now; waits up to `wait_s` for its question to be settled.
+
+        After an approval the action is judged again, with the approval as tier 3's answer, and carries a fresh permit.
+        Raises RefusedError `evaluation.unknown`.
+        """
+        known = self.ledger.evaluation(evaluation, owner)
+        if known.question is None:
+            return known.verdict
+        approval = await self.approvals.wait_settled(known.question, wait_s)
+        if approval.state is ApprovalState.PENDING:
+            if self.clock.now_ms() < approval.expires_at:
+                return known.verdict
+            approval = await self.expire(approval.id)
+        async with known.lock:
+            latest = self.ledger.evaluation(evaluation, owner)
+            if latest is not known or not self._stale(known):
+                return latest.verdict
+            return await self.evaluate(
+                known.request,
+                session=known.session,
+                agent=known.agent,
+                owner=owner,
+                approval=approval,
+                evaluation=evaluation,
+            )
+
+    async def expire(self, approval_id: str) -> Approval:
+        """Close a question that nobody answered in time, and record it."""
+        approval, changed = await self.approvals.expire(approval_id)
+        if changed:
+            await self.record_answer(approval)
+        return approval
+
+    async def record_answer(self, approval: Approval) -> None:
+        """Kind `approval`: what became of a question. Raises RecordError."""
+        await self.recorder.append(
+            "approval",
+            approval_body(approval),
+            session=approval.session or None,
+            agent=approval.agent,
+            call_id=approval.id,
+            ref=self.ledger.decision_seq(approval.evaluation),
+        )
+
+    # --- steps -------------------------------------------------------------------------------------------------------
+
+    async def _look(self, request: ActionRequest, session: Session | None, agent: str, now: int) -> _Looked:
+        work = asyncio.get_running_loop().run_in_executor(self.pool, self._look_now, request, session, agent, now)
+        try:
+            async with asyncio.timeout(_DEADLINE_S):
+                return await work
+        except TimeoutError:
+            digest = self.policy(session).digest
+            return _Looked(judged=Judged(facts=Facts(), opinions=(LATE,), policy=digest))
+
+    def _look_now(self, request: ActionRequest, session: Session | None, agent: str, now: int) -> _Looked:
+        place = self.place_for(request, session)
+        judged = judge(request, place, self.policy(session), agent=agent, now_ms=now)
+        if session is None or blocked(judged.opinions):
+            return _Looked(judged=judged)
+        try:
+            return _Looked(judged=judged, files=identities(request.action, judged.facts, place))
+        except ShieldError:
+            return _Looked(judged=judged)
+
+    async def _upward(self, request: ActionRequest, judged: Judged) -> tuple[Opinion, ...]:
+        opinions = judged.opinions
+        for tier in self.tiers:
+            need = need_of(opinions)
+            # tier 2 settles only what needs exactly tier 2; what needs a person is not put to it
+            if blocked(opinions) or need < tier.tier or (tier.tier is Tier.JUDGE and need is not Tier.JUDGE):
+                continue
+            case = Case(request=request, facts=judged.facts, opinions=opinions)
+            opinions = (*opinions, await tier.judge(case))
+        return opinions
+
+    def _holds(self, approval: Approval, binding: Binding) -> bool:
+        """Whether the answer is of this very action; a refusal or silence holds whatever changed since."""
+        if approval.state is ApprovalState.APPROVED:
+            return self.approvals.binding(approval.id) == binding
+        return True
+
+    def _stale(self, known: Evaluation) -> bool:
+        """Whether asking again can change the answer: an open question, or an approval whose permit ran out unused."""
+        if known.verdict.decision is Decision.ESCALATE:
+            return True
+        if known.question is None or known.verdict.permit is None:
+            return False
+        still_approved = self.approvals.binding(known.question) is not None
+        return still_approved and self.clock.now_ms() >= (known.verdict.expires_at or 0)
+
+    async def _ask(
+        self,
+        request: ActionRequest,
+        settled: Settled,
+        judged: Judged,
+        binding: Binding,
+        evaluation: str,
+        agent: str,
+        owner: str,
+    ) -> tuple[Approval | None, Settled]:
+        if not self.approvals.has_approver():
+            return None, replace(settled, decision=Decision.BLOCK, by=no_approver(settled.by.reason))
+        try:
+            question = await self.approvals.ask(
+                binding,
+                request=_request_json(request),
+                facts=facts_json(judged.facts),
+                rule=settled.by.rule,
+                reason=settled.by.reason,
+                evaluation=evaluation,
+                agent=agent,
+                owner=owner,
+            )
+        except (RefusedError, StateError) as error:
+            return None, replace(settled, decision=Decision.BLOCK, by=no_approver(error.detail))
+        return question, settled
+
+    async def _record(
+        self,
+        request: ActionRequest,
+        verdict: Verdict,
+        facts: Facts,
+        binding: Binding,
+        *,
+        agent: str,
+        call_id: str,
+        permitted: bool,
+    ) -> Verdict:
+        started = self.clock.monotonic_ns()
+        body = decision_body(
+            request,
+            verdict,
+            facts,
+            salt=os.urandom(SALT_BYTES),
+            state=binding.state or None,
+            env=binding.env or None,
+            permit=call_id if permitted else None,
+        )
+        try:
+            appended = await self.recorder.append(
+                "decision", body, session=binding.session or None, agent=agent, call_id=call_id
+            )
+        except RecordError as error:
+            if verdict.approval is not None:
+                self.approvals.forget(verdict.approval)
+            return replace(
+                verdict,
+                decision=Decision.BLOCK,
+                rule="audit.unavailable",
+                reason=error.detail,
+                advice="nothing was judged; try again when Shield says that it is ready",
+                expires_at=None,
+                approval=None,
+                approval_expires_at=None,
+            )
+        took = (self.clock.monotonic_ns() - started) // 1000
+        return replace(verdict, seq=appended.seq, latency_us={**verdict.latency_us, "record": took})
+
+    def _mint(
+        self,
+        request: ActionRequest,
+        verdict: Verdict,
+        judged: Judged,
+        session: Session,
+        owner: str,
+        call_id: str,
+        binding: Binding,
+        approval: str | None,
+    ) -> Verdict:
+        seconds = verdict.evaluated_at // 1000
+        by_person = verdict.tier is Tier.PERSON
+        permit = Permit(
+            jti=call_id,
+            sub=session.agent,
+            sid=session.id,
+            tcid=request.tool_call_id or "",
+            iat=seconds,
+            exp=seconds + PERMIT_SECONDS,
+            act=request.action.hash,
+            state=binding.state,
+            env=binding.env,
+            pol=binding.policy,
+            need=verdict.need,
+            tier=verdict.tier,
+            seq=verdict.seq if verdict.seq is not None else 0,
+            wsr=session.workspace_roots,
+            iso=Isolation.NONE if by_person else required_isolation(judged.facts),
+        )
+        deadline = self.clock.monotonic_ns() + PERMIT_SECONDS * 1_000_000_000
+        self.ledger.issue(
+            Issued(
+                permit=permit,
+                request=request,
+                session=session,
+                owner=owner,
+                deadline_ns=deadline,
+                approval=approval,
+            )
+        )
+        return replace(verdict, permit=self.key.sign_permit(permit))
+
+    def _close_in_time(self, question: Approval) -> None:
+        """Expire the question when its time is over, whether or not anybody asks for it."""
+
+        async def close() -> None:
+            left_ms = question.expires_at - self.clock.now_ms()
+            if self.approvals.get(question.id).state is ApprovalState.PENDING:
+                await self.approvals.wait_settled(question.id, max(left_ms, 0) / 1000)
+            if (
+                self.approvals.get(question.id).state is ApprovalState.PENDING
+                and self.clock.now_ms() >= question.expires_at
+            ):
+                try:
+                    await self.expire(question.id)
+                except ShieldError:
+                    pass  # it stays open in the store and is closed by the next start; nothing is allowed by it
+
+        task = asyncio.get_running_loop().create_task(close())
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+
+
+def _binding(
+    request: ActionRequest, session: Session | None, judged: Judged, files: tuple[FileIdentity, ...] | None
+) -> Binding:
+    return Binding(
+        action_hash=request.action.hash,
+        state=state_digest(files) if files is not None else "",
+        env=session.env_digest if session is not None else "",
+        policy=judged.policy,
+        session=session.id if session is not None else "",
+    )
+
+
+def _verdict(request: ActionRequest, settled: Settled, judged: Judged, *, evaluation: str, now: int) -> Verdict:
+    by = settled.by
+    allowed = settled.decision is Decision.ALLOW
+    return Verdict(
+        id=request.id,
+        evaluation=evaluation,
+        decision=settled.decision,
+        tier=by.tier,
+        need=settled.need,
+        rule=by.rule,
+        reason=by.reason,
+        advice=by.advice,
+        confidence=by.confidence,
+        action_hash=request.action.hash,
+        policy=judged.policy,
+        evaluated_at=now,
+        expires_at=now + PERMIT_SECONDS * 1000 if allowed else None,
+        latency_us=dict(judged.took_us),
+        evidence=tuple(line for opinion in _deciding(settled, judged) for line in opinion.evidence),
+    )
+
+
+def _deciding(settled: Settled, judged: Judged) -> tuple[Opinion, ...]:
+    return tuple(opinion for opinion in (*judged.opinions, settled.by) if opinion.evidence)
+
+
+def _request_json(request: ActionRequest) -> Mapping[str, Json]:
+    return {
+        "id": request.id,
+        "type": request.action.type,
+        "payload": dict(request.action.payload),
+        "cwd": request.action.cwd,
+        "session": request.session,
+        "tool_call_id": request.tool_call_id,
+        "min_tier": int(request.min_tier),
+        "intent": request.intent,
+        "action_hash": request.action.hash,
+    }
+
+
+_UNBOUND = Opinion(
+    tier=Tier.POLICY,
+    answer=Answer.BLOCK,
+    rule="permit.state",
+    reason="what this call depends on cannot be pinned, so it cannot be permitted",
+    advice="name regular files directly, without links that change or devices",
+    severity=Severity.MEDIUM,
+)

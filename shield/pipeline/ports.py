@@ -1,0 +1,50 @@
+"""What the pipeline is given: a clock, and a log that takes records."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from shield.types import Json
+
+__all__ = ["Appended", "Clock", "Recorder", "system_clock"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clock:
+    """`now_ms` is unix milliseconds (a claim), `monotonic_ns` never goes back (what expiry is judged by)."""
+
+    now_ms: Callable[[], int]
+    monotonic_ns: Callable[[], int]
+
+
+def system_clock() -> Clock:
+    """This machine's clocks."""
+    return Clock(now_ms=lambda: time.time_ns() // 1_000_000, monotonic_ns=time.monotonic_ns)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Appended:
+    """Where a durable record stands."""
+
+    seq: int
+
+
+class Recorder(Protocol):
+    """The audit log as the pipeline sees it."""
+
+    async def append(
+        self,
+        kind: str,
+        body: Mapping[str, Json],
+        *,
+        session: str | None = None,
+        agent: str | None = None,
+        call_id: str | None = None,
+        ref: int | None = None,
+    ) -> Appended:
+        """Returns only after the record is durable. Raises RecordError."""
+
+    @property
+    def healthy(self) -> bool:
+        """Whether the log takes records."""

@@ -1,0 +1,186 @@
+"""Redeeming a permit: the check of the time of use. Once, unexpired, same bytes, same files, still allowed.
+
+INVARIANT: a receipt leaves here only after the `executing` record is durable, and no permit leads to two of them.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from shield.actions.request import make_action
+from shield.errors import InputError, PermitError, Reason, ShieldError
+from shield.facts.files import identities
+from shield.permits import Permit, PermitKey, Receipt, state_digest
+from shield.pipeline.evaluate import Evaluator
+from shield.pipeline.judge import judge
+from shield.pipeline.ledger import Issued
+from shield.pipeline.sessions import SessionBook
+from shield.tiers.settle import need_of
+from shield.tiers.tier import blocked
+from shield.types import Access, Action, Facts, FileIdentity, Isolation, Json, SessionFacts
+
+__all__ = ["Redeemer"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Again:
+    """The action judged once more: what it would touch now, and why it may not run (None: it may)."""
+
+    facts: Facts
+    files: tuple[FileIdentity, ...]
+    refusal: PermitError | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Redeemer:
+    """Turns a permit into a receipt, once."""
+
+    evaluator: Evaluator
+    sessions: SessionBook
+    key: PermitKey
+
+    async def redeem(self, permit: str, action: Json, nonce: str, isolation: Isolation, *, owner: str) -> str:
+        """The signed receipt. Raises PermitError with one of the seven reasons, InputError, RecordError."""
+        # 1. a permit of this Shield, for this token
+        claims = self.key.verify_permit(permit)
+        issued = self.evaluator.ledger.issued(claims.jti)
+        if issued is None or issued.owner != owner or issued.permit != claims:
+            raise _refuse("this permit is not known here", Reason.PERMIT_MISMATCH)
+        async with issued.lock:
+            try:
+                return await self._redeem(issued, _action(action), nonce, isolation)
+            except PermitError as error:
+                await self._refused(issued, error.reason)
+                raise
+
+    async def _redeem(self, issued: Issued, action: Action, nonce: str, isolation: Isolation) -> str:
+        permit, session, ledger = issued.permit, issued.session, self.evaluator.ledger
+        # 2. the same bytes
+        if action.hash != permit.act:
+            raise _refuse("this is not the action that was judged", Reason.PERMIT_MISMATCH)
+        # 3. once, and in time by a clock that cannot be set back
+        if issued.used or (issued.approval is not None and self.evaluator.approvals.binding(issued.approval) is None):
+            raise _refuse("this permit was used before", Reason.PERMIT_USED)
+        if self.evaluator.clock.monotonic_ns() >= issued.deadline_ns:
+            raise _refuse("this permit has expired", Reason.PERMIT_EXPIRED)
+        # 4. no less isolated than judged
+        if not isolation.covers(permit.iso):
+            raise _refuse(f"this needs isolation `{permit.iso}`, not `{isolation}`", Reason.PERMIT_ISOLATION)
+        # 5. the same environment, the same files, still allowed; this call is counted while it is looked at
+        before = self.sessions.reserve(session, action.type)
+        try:
+            again = await self._judge_again(issued, before)
+            if again.refusal is not None:
+                raise again.refusal
+            # 6. use it up, record, sign
+            ledger.take(issued)
+        except BaseException:
+            self.sessions.release(session, action.type)
+            raise
+        if issued.approval is not None:
+            self.evaluator.approvals.forget(issued.approval)
+        appended = await self.evaluator.recorder.append(
+            "executing",
+            _executing_body(permit, isolation, again.files, nonce),
+            session=session.id,
+            agent=session.agent,
+            call_id=permit.jti,
+            ref=permit.seq,
+        )
+        issued.executing = appended.seq
+        self.sessions.wrote(session, _written(again.facts))
+        return self.key.sign_receipt(
+            Receipt(
+                jti=permit.jti,
+                act=permit.act,
+                state=permit.state,
+                nonce=nonce,
+                seq=appended.seq,
+                exp=permit.exp,
+                files=again.files,
+                shell=session.shell,
+                env=session.env,
+                allow_hosts=again.facts.hosts,
+            )
+        )
+
+    async def _judge_again(self, issued: Issued, before: SessionFacts) -> _Again:
+        loop = asyncio.get_running_loop()
+        work = loop.run_in_executor(self.evaluator.pool, self._judge_now, issued, before)
+        try:
+            async with asyncio.timeout(_DEADLINE_S):
+                return await work
+        except TimeoutError:
+            raise _refuse(
+                "what this call would touch could not be examined in time", Reason.PERMIT_STATE_CHANGED
+            ) from None
+
+    def _judge_now(self, issued: Issued, before: SessionFacts) -> _Again:
+        permit, session, evaluator = issued.permit, issued.session, self.evaluator
+        place = replace(evaluator.place_for(issued.request, session), session=before)
+        policy = evaluator.policy(session)
+        judged = judge(issued.request, place, policy, agent=session.agent, now_ms=evaluator.clock.now_ms())
+        files = identities(issued.request.action, judged.facts, place)
+        refusal: PermitError | None = None
+        if files is None or state_digest(files) != permit.state:
+            refusal = _refuse(
+                "a file that this depends on has changed since it was judged", Reason.PERMIT_STATE_CHANGED
+            )
+        elif self.sessions.env_digest() != permit.env:
+            refusal = _refuse(
+                "the shell or its environment has changed since it was judged", Reason.PERMIT_STATE_CHANGED
+            )
+        elif blocked(judged.opinions) or need_of(judged.opinions) > permit.tier:
+            refusal = _refuse("this is no longer allowed", Reason.PERMIT_POLICY)
+        return _Again(facts=judged.facts, files=files or (), refusal=refusal)
+
+    async def _refused(self, issued: Issued, reason: Reason) -> None:
+        """Kind `refused`. The refusal stands whether or not the log takes it."""
+        try:
+            await self.evaluator.recorder.append(
+                "refused",
+                {"permit": issued.permit.jti, "reason": reason.value},
+                session=issued.session.id,
+                agent=issued.session.agent,
+                ref=issued.permit.seq,
+            )
+        except ShieldError:
+            pass
+
+
+def _action(value: Json) -> Action:
+    if not isinstance(value, Mapping) or set(value) != {"type", "payload", "cwd"}:
+        raise InputError("`action` has exactly the keys `type`, `payload` and `cwd`", pointer="/action")
+    kind, payload, cwd = value["type"], value["payload"], value["cwd"]
+    if not isinstance(kind, str) or not isinstance(payload, Mapping) or not (cwd is None or isinstance(cwd, str)):
+        raise InputError("`action` is what was evaluated: a type, a payload object, a cwd", pointer="/action")
+    return make_action(kind, payload, cwd)
+
+
+def _executing_body(
+    permit: Permit, isolation: Isolation, files: tuple[FileIdentity, ...], nonce: str
+) -> dict[str, Json]:
+    return {
+        "permit": permit.jti,
+        "enforced": "permit",
+        "isolation": isolation.value,
+        "state": permit.state,
+        "env": permit.env,
+        "files": len(files),
+        "nonce": nonce,
+    }
+
+
+def _written(facts: Facts) -> tuple[str, ...]:
+    return tuple(path.resolved for path in facts.paths if path.access is Access.WRITE and path.resolved is not None)
+
+
+def _changed(why: str) -> PermitError:
+    return _refuse(why, Reason.PERMIT_STATE_CHANGED)
+
+
+def _refuse(why: str, reason: Reason) -> PermitError:
+    return PermitError(f"{why}; ask for a new evaluation", reason=reason)
+
+
+_DEADLINE_S = 4.0

@@ -1,0 +1,1 @@
+"""Durable state besides the audit log: `state.db`, rows of `shield.types` only."""

@@ -1,0 +1,99 @@
+"""What an action needs whatever the policy says: the registry's least tier, unreadable input, code that nobody read.
+
+These opinions only raise; the one that blocks is for an action without a target, which no tool could carry out.
+"""
+
+from shield.actions.registry import ActionType
+from shield.types import Action, Answer, Dynamic, Facts, Opinion, RunsCode, Severity, Tier
+
+__all__ = ["floor"]
+
+
+def floor(action: Action, kind: ActionType, facts: Facts, *, min_tier: Tier) -> tuple[Opinion, ...]:
+    """The opinions of rules `input.*` and `facts.*`, strongest first; empty for an ordinary action."""
+    found: list[Opinion] = []
+    for fields in kind.targets:
+        if not any(field in action.payload for field in fields):
+            wanted = " or ".join(f"`{field}`" for field in fields)
+            found.append(
+                _raise(
+                    "input.payload",
+                    f"the payload has no {wanted}",
+                    f"send the call again with {wanted}",
+                    answer=Answer.BLOCK,
+                )
+            )
+    if facts.malformed:
+        found.append(
+            _raise(
+                "input.malformed",
+                "a field of the payload has another JSON type than it should",
+                "send the call again with the types of the tool's schema",
+            )
+        )
+    if not kind.known:
+        found.append(
+            _raise(
+                "input.type",
+                "this tool is not known to Shield, so a person decides",
+                "use a known tool if there is one",
+            )
+        )
+    found.extend(_of_commands(facts))
+    least = max(kind.least_tier, min_tier)
+    if least > Tier.POLICY and not any(opinion.need >= least for opinion in found):
+        found.append(_raise("input.min_tier", "the caller asked for a closer look", None, need=least))
+    return tuple(found)
+
+
+def _of_commands(facts: Facts) -> list[Opinion]:
+    found: list[Opinion] = []
+    dynamic = {command.dynamic for command in facts.commands}
+    if not facts.shell.parsed or Dynamic.CODE in dynamic:
+        found.append(
+            _raise(
+                "facts.code",
+                "what this line would run cannot be told before the shell runs it",
+                "write it as plain commands with constant words, one step a call",
+            )
+        )
+    elif Dynamic.PROGRAM in dynamic:
+        found.append(
+            _raise(
+                "facts.program",
+                "which program this line would run cannot be told before the shell runs it",
+                "name the program by a constant word",
+            )
+        )
+    runs = {command.runs_code for command in facts.commands}
+    if RunsCode.FETCHED in runs:
+        found.append(
+            _raise(
+                "facts.fetched_code",
+                "this runs code fetched from elsewhere",
+                "fetch it to a file, read it, and ask the user to run it",
+            )
+        )
+    elif RunsCode.WORKSPACE in runs or RunsCode.INLINE in runs:
+        found.append(
+            _raise(
+                "facts.runs_code",
+                "this runs code of the workspace without a sandbox, so a person decides",
+                "say in `intent` what it is for; read-only commands need no one",
+            )
+        )
+    return found
+
+
+def _raise(
+    rule: str, reason: str, advice: str | None, *, answer: Answer = Answer.NO_OBJECTION, need: Tier = Tier.PERSON
+) -> Opinion:
+    return Opinion(
+        tier=Tier.POLICY,
+        answer=answer,
+        need=need,
+        rule=rule,
+        reason=reason,
+        advice=advice,
+        severity=Severity.HIGH if answer is Answer.BLOCK else Severity.MEDIUM,
+    )

@@ -1,0 +1,192 @@
+"""Questions to people: durable before they are seen, answered once, silence is no consent."""
+
+import asyncio
+import sqlite3
+
+import pytest
+
+from shield.approvals.queue import MAX_PENDING, ApprovalQueue, Binding
+from shield.errors import Reason, RecordError, RefusedError, StateError
+from shield.store.state import StateStore
+from shield.types import ApprovalAnswer, ApprovalState, Scope
+
+BINDING = Binding(action_hash="a", state="s", env="e", policy="p", session="01S")
+YES, NO = ApprovalAnswer(approve=True), ApprovalAnswer(approve=False, note="use the staging host")
+
+
+class Bench:
+    """A queue on a real file, a clock that the test turns, and a log of what was recorded."""
+
+    def __init__(self, path):
+        self.path = str(path / "state.db")
+        self.store = StateStore.open(self.path)
+        self.now = 1_000_000
+        self.records = []
+        self.fail = False
+        self.queue = self.reopen()
+
+    def reopen(self):
+        return ApprovalQueue(self.store, now_ms=lambda: self.now, timeout_s=300, configured=lambda: False)
+
+    async def ask(self, owner="tok", evaluation="01E"):
+        return await self.queue.ask(
+            BINDING, request={"type": "x"}, facts={}, rule="r", reason="why", evaluation=evaluation, agent="a", owner=owner
+        )  # fmt: skip
+
+    async def record(self, approval):
+        if self.fail:
+            raise RecordError("disk full")
+        self.records.append(approval)
+
+    async def answer(self, approval, answer):
+        return await self.queue.answer(approval.id, answer, by="person", record=self.record)
+
+
+@pytest.fixture
+def bench(tmp_path):
+    found = Bench(tmp_path)
+    yield found
+    found.store.close()
+
+
+def test_an_answer_is_recorded_then_durable_then_seen(bench):
+    async def main():
+        asked = await bench.ask()
+        assert bench.queue.pending() == (asked,)
+        waiting = asyncio.create_task(bench.queue.wait_settled(asked.id, 60))
+        answered = await bench.answer(asked, YES)
+        assert (await waiting) == answered
+        return answered
+
+    answered = asyncio.run(main())
+    assert (answered.state, answered.answered_by) == (ApprovalState.APPROVED, "person")
+    assert [item.state for item in bench.records] == [ApprovalState.APPROVED]
+    other = StateStore.open(bench.path)
+    assert other.approval(answered.id) == answered
+    other.close()
+
+
+def test_the_first_answer_stands(bench):
+    async def main():
+        asked = await bench.ask()
+        await bench.answer(asked, NO)
+        assert (await bench.answer(asked, NO)).state is ApprovalState.DENIED
+        with pytest.raises(RefusedError) as caught:
+            await bench.answer(asked, YES)
+        assert caught.value.reason is Reason.APPROVAL_ANSWERED
+        assert bench.queue.get(asked.id).note == "use the staging host"
+        assert len(bench.records) == 1
+
+    asyncio.run(main())
+
+
+def test_many_answers_at_once_are_one(bench):
+    async def main():
+        asked = await bench.ask()
+        answers = [bench.answer(asked, YES if index % 2 else NO) for index in range(10)]
+        results = await asyncio.gather(*answers, return_exceptions=True)
+        states = {item.state for item in results if not isinstance(item, RefusedError)}
+        assert len(states) == 1
+        assert len(bench.records) == 1
+
+    asyncio.run(main())
+
+
+def test_what_is_not_recorded_does_not_count(bench):
+    async def main():
+        asked = await bench.ask()
+        bench.fail = True
+        with pytest.raises(RecordError):
+            await bench.answer(asked, YES)
+        assert bench.queue.get(asked.id).state is ApprovalState.PENDING
+        assert bench.store.approval(asked.id).state is ApprovalState.PENDING
+
+    asyncio.run(main())
+
+
+def test_silence_is_expiry_and_an_answer_after_it_is_too_late(bench):
+    async def main():
+        asked = await bench.ask()
+        bench.now = asked.expires_at
+        assert bench.queue.pending() == ()
+        with pytest.raises(RefusedError) as caught:
+            await bench.answer(asked, YES)
+        assert caught.value.reason is Reason.APPROVAL_ANSWERED
+        assert bench.queue.get(asked.id).state is ApprovalState.EXPIRED
+        assert bench.records == []
+
+    asyncio.run(main())
+
+
+def test_scope_session_is_not_offered(bench):
+    async def main():
+        asked = await bench.ask()
+        for answer in (
+            ApprovalAnswer(approve=True, scope=Scope.SESSION),
+            ApprovalAnswer(approve=True, pattern="git push *"),
+        ):
+            with pytest.raises(RefusedError) as caught:
+                await bench.answer(asked, answer)
+            assert caught.value.reason is Reason.APPROVAL_SCOPE
+
+    asyncio.run(main())
+
+
+def test_an_agent_cannot_bury_people_in_questions(bench):
+    async def main():
+        for _ in range(MAX_PENDING):
+            await bench.ask()
+        with pytest.raises(RefusedError) as caught:
+            await bench.ask()
+        assert caught.value.reason is Reason.ADMISSION_APPROVALS
+        await bench.ask(owner="another token")
+        bench.queue.forget(bench.queue.pending()[0].id)
+        await bench.ask()
+
+    asyncio.run(main())
+
+
+def test_questions_of_a_dead_process_bind_nothing_and_are_closed(bench):
+    async def main():
+        asked = await bench.ask()
+        later = bench.reopen()
+        assert later.binding(asked.id) is None
+        assert bench.store.expire_pending() == 1
+        assert later.get(asked.id).state is ApprovalState.EXPIRED
+
+    asyncio.run(main())
+
+
+def test_presence(bench):
+    assert not bench.queue.has_approver()
+    bench.queue.seen()
+    assert bench.queue.has_approver()
+    bench.now += 10 * 60_000
+    assert not bench.queue.has_approver()
+
+
+def test_stop_ends_every_wait(bench):
+    async def main():
+        asked = await bench.ask()
+        waits = [
+            asyncio.create_task(bench.queue.wait_settled(asked.id, 3600)),
+            asyncio.create_task(bench.queue.wait(3600)),
+        ]
+        await asyncio.sleep(0)
+        await bench.queue.stop()
+        await asyncio.gather(*waits)
+
+    asyncio.run(asyncio.wait_for(main(), 30))
+
+
+def test_unknown_and_damaged(bench, tmp_path):
+    with pytest.raises(RefusedError):
+        bench.queue.get("nope")
+    (tmp_path / "bad.db").write_bytes(b"not a database, certainly not one of ours" * 100)
+    with pytest.raises(StateError):
+        StateStore.open(str(tmp_path / "bad.db"))
+    newer = sqlite3.connect(tmp_path / "newer.db")
+    newer.execute("PRAGMA user_version=99")
+    newer.close()
+    with pytest.raises(StateError, match="version 99"):
+        StateStore.open(str(tmp_path / "newer.db"))
