@@ -10,6 +10,7 @@ _SIZES = {  # name: (CI, soak)
     "cel_differential": (4_000, 200_000),
     "shell_fuzz": (3_000, 50_000),
     "canonical_differential": (2_000, 200_000),
+    "resolver_trees": (150, 20_000),
     "kill_rounds": (3, 100),
 }
 

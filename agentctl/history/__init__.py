@@ -1,0 +1,1 @@
+"""What was said, kept in SQLite."""

@@ -1,0 +1,1 @@
+"""Conversations that can be left and taken up again."""

@@ -1,0 +1,60 @@
+"""The disk as facts see it: a Protocol with a real and a made implementation.
+
+Nothing here follows a link, opens anything but a regular file, waits, or reads without a limit.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+__all__ = ["FileKind", "FileSystem", "FileSystemUnknownError", "Stat"]
+
+
+class FileKind(StrEnum):
+    FILE = "file"
+    DIRECTORY = "directory"
+    LINK = "link"
+    DEVICE = "device"
+    SOCKET = "socket"
+    FIFO = "fifo"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stat:
+    """`lstat` of one entry. `mode` is the permission bits, `size` bytes, `links` the hard-link count."""
+
+    kind: FileKind
+    mode: int
+    dev: int
+    ino: int
+    size: int
+    ctime_ns: int
+    uid: int
+    links: int = 1
+
+    @property
+    def executable(self) -> bool:
+        return bool(self.mode & 0o111)
+
+
+class FileSystemUnknownError(Exception):
+    """The answer cannot be established (permission, I/O error, `facts.filesystem = "none"`): never means absent."""
+
+
+class FileSystem(Protocol):
+    """What facts may ask. Paths are absolute. Every method raises FileSystemUnknownError where it cannot tell."""
+
+    def lstat(self, path: str) -> Stat | None:
+        """The entry itself, links not followed; None if there is none."""
+
+    def readlink(self, path: str) -> str:
+        """Where a link points, as it is written."""
+
+    def listdir(self, path: str, limit: int) -> tuple[str, ...]:
+        """Names in a directory, sorted; more than `limit` of them is unknown."""
+
+    def read(self, path: str, limit: int) -> bytes | None:
+        """The content of a regular file (O_NONBLOCK|O_NOFOLLOW); None if it is larger than `limit` bytes."""
+
+    def folds_case(self, path: str) -> bool:
+        """Whether two names in this directory that differ only in case are one file."""

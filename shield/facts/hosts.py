@@ -1,0 +1,327 @@
+"""The host that a URL or a bare host name stands for. Nothing is ever looked up.
+
+The readings of RFC 3986 and of the WHATWG URL standard are compared: where two programs may see different hosts in one
+string, the answer is None and the caller records it as unknown.
+"""
+
+import re
+import unicodedata
+from ipaddress import AddressValueError, IPv4Address, IPv4Network, IPv6Address, IPv6Network
+from urllib.parse import unquote_to_bytes
+
+from shield.types import HostFact, IpClass
+
+__all__ = ["DEFAULT_PORTS", "host_fact", "host_name", "ip_class"]
+
+_MAX_URL = 65_536
+_MAX_HOST = 253  # RFC 1035 section 2.3.4, without the trailing dot
+_MAX_LABEL = 63
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{0,31}):")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_AUTHORITY_END = re.compile(r"[/?#]")
+_LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?")
+_NUMBER = re.compile(r"(?:0x[0-9a-f]*|[0-9]+)")
+_USER = re.compile(r"[A-Za-z0-9._~!$&'()*+,;=:%-]*")
+# Who decodes before parsing sees the authority end here.
+_HIDDEN_END = re.compile(r"%(?:2f|3f|23|40|5c)", re.IGNORECASE)
+# IDNA 2003 and 2008 disagree about these (UTS 46 section 7): two browsers may go to two hosts.
+_DEVIATIONS = frozenset("ßẞς\u200c\u200d")
+
+DEFAULT_PORTS = {
+    "amqp": 5672,
+    "ftp": 21,
+    "ftps": 990,
+    "git": 9418,
+    "gopher": 70,
+    "http": 80,
+    "https": 443,
+    "imap": 143,
+    "imaps": 993,
+    "ldap": 389,
+    "ldaps": 636,
+    "mongodb": 27017,
+    "mqtt": 1883,
+    "mysql": 3306,
+    "pop3": 110,
+    "postgres": 5432,
+    "postgresql": 5432,
+    "redis": 6379,
+    "rediss": 6379,
+    "rsync": 873,
+    "scp": 22,
+    "sftp": 22,
+    "smtp": 25,
+    "smtps": 465,
+    "ssh": 22,
+    "git+ssh": 22,
+    "ssh+git": 22,
+    "telnet": 23,
+    "ws": 80,
+    "wss": 443,
+}
+
+_LOOPBACK_NAMES = frozenset(
+    ("localhost", "localhost.localdomain", "localhost4", "localhost6", "ip6-localhost", "ip6-loopback")
+)
+# Instance metadata services: AWS (EC2, ECS, EKS), Google, Azure, Alibaba, Oracle, Tencent, Equinix.
+_METADATA_NAMES = frozenset(
+    (
+        "metadata",
+        "metadata.google.internal",
+        "metadata.goog",
+        "metadata.azure.internal",
+        "metadata.tencentyun.com",
+        "metadata.packet.net",
+        "metadata.platformequinix.com",
+        "instance-data",
+        "instance-data.ec2.internal",
+    )
+)
+_METADATA_V4 = frozenset(
+    IPv4Address(text)
+    for text in (
+        "169.254.169.254",
+        "169.254.170.2",
+        "169.254.170.23",
+        "169.254.0.23",
+        "168.63.129.16",
+        "100.100.100.200",
+        "192.0.0.192",
+    )
+)
+_METADATA_V6 = frozenset(IPv6Address(text) for text in ("fd00:ec2::254", "fd00:ec2::23", "fd20:ce::254"))
+# IANA special-purpose registries (RFC 6890 and what followed), multicast and reserved space: nothing public there.
+_PRIVATE_V4 = tuple(
+    IPv4Network(text)
+    for text in (
+        "0.0.0.0/8",
+        "10.0.0.0/8",
+        "100.64.0.0/10",
+        "172.16.0.0/12",
+        "192.0.0.0/24",
+        "192.0.2.0/24",
+        "192.88.99.0/24",
+        "192.168.0.0/16",
+        "198.18.0.0/15",
+        "198.51.100.0/24",
+        "203.0.113.0/24",
+        "224.0.0.0/4",
+        "240.0.0.0/4",
+    )
+)
+_PRIVATE_V6 = tuple(
+    IPv6Network(text) for text in ("2001::/23", "2001:db8::/32", "3fff::/20", "2620:4f:8000::/48", "5f00::/16")
+)
+_GLOBAL_V6 = IPv6Network("2000::/3")
+_NAT64 = IPv6Network("64:ff9b::/96")
+_TEREDO = IPv6Network("2001::/32")
+_SIX_TO_FOUR = IPv6Network("2002::/16")
+
+
+class _UnclearHostError(Exception):
+    """Readers of this text may see different hosts, or none."""
+
+
+def host_fact(url_or_host: str) -> HostFact | None:
+    """The host of a URL, of `//host/…`, or of a bare `host[:port][/…]`. None where that is not certain.
+
+    `host` is lower case in A-labels (RFC 5890), an IPv4 address in four decimals or an IPv6 address in RFC 5952 form
+    without brackets. `url` is the text without user-info. `scheme` is empty where the text has none.
+    """
+    try:
+        return _read(url_or_host)
+    except (_UnclearHostError, ValueError):
+        return None
+
+
+def host_name(text: str) -> tuple[str, IpClass] | None:
+    """A host as it stands in an authority or after the `@` of an address: its normal form and class, or None."""
+    try:
+        return _host(text)
+    except (_UnclearHostError, ValueError):
+        return None
+
+
+def _read(text: str) -> HostFact:
+    if not text or len(text) > _MAX_URL or text != text.strip() or _CONTROL.search(text):
+        raise _UnclearHostError
+    scheme, prefix, rest = _scheme(text)
+    end = _AUTHORITY_END.search(rest)
+    authority, tail = (rest[: end.start()], rest[end.start() :]) if end else (rest, "")
+    # Old readers end the authority at the first slash only.
+    if tail[:1] in ("?", "#") and "@" in tail:
+        raise _UnclearHostError
+    user, at, address = authority.rpartition("@")
+    if at and (not _USER.fullmatch(user) or _HIDDEN_END.search(user)):
+        raise _UnclearHostError
+    host_text, port_text = _split_port(address)
+    host, kind = _host(host_text)
+    if port_text:
+        if not port_text.isascii() or not port_text.isdigit() or len(port_text) > 5 or int(port_text) > 65_535:
+            raise _UnclearHostError
+        port: int | None = int(port_text)
+    else:
+        port = DEFAULT_PORTS.get(scheme)
+    return HostFact(url=f"{prefix}{address}{tail}", scheme=scheme, host=host, port=port, ip_class=kind)
+
+
+def _scheme(text: str) -> tuple[str, str, str]:
+    """Scheme in lower case, the text up to the authority, and what follows."""
+    if text.startswith("//"):
+        scheme, rest = "", text[2:]
+    else:
+        match = _SCHEME.match(text)
+        after = text[match.end() :] if match else text
+        if match is None or (not after.startswith("/") and re.match(r"\d{1,5}(?:[/?#]|$)", after)):
+            return "", "", text
+        scheme = match[1].lower()
+        # `http:host` and `http:/host` are hosts to browsers and paths to others; the rest (`mailto:`) has no host.
+        if not after.startswith("//"):
+            raise _UnclearHostError
+        if scheme in ("file", "jar", "view-source", "blob", "data", "javascript", "about"):
+            raise _UnclearHostError
+        rest = after[2:]
+    # Browsers skip further slashes, others see an empty host.
+    if rest[:1] in ("", "/", "\\"):
+        raise _UnclearHostError
+    return scheme, text[: len(text) - len(rest)], rest
+
+
+def _split_port(address: str) -> tuple[str, str]:
+    if address.startswith("["):
+        inner, bracket, after = address.partition("]")
+        if not bracket or (after and not after.startswith(":")):
+            raise _UnclearHostError
+        return inner + bracket, after[1:]
+    host, _, port = address.partition(":")
+    if ":" in port:
+        raise _UnclearHostError
+    return host, port
+
+
+def _host(text: str) -> tuple[str, IpClass]:
+    if text.startswith("["):
+        return _v6(text[1:-1])
+    if "%" in text:
+        text = unquote_to_bytes(text).decode("utf-8", "strict")
+        if "%" in text:
+            raise _UnclearHostError
+    if not text.isascii():
+        text = _to_ascii(text)
+    text = text.lower().removesuffix(".")
+    labels = text.split(".")
+    if len(text) > _MAX_HOST or any(len(label) > _MAX_LABEL or not _LABEL.fullmatch(label) for label in labels):
+        raise _UnclearHostError
+    # WHATWG URL section 3.5, "ends in a number": such a host is an address or an error.
+    if _NUMBER.fullmatch(labels[-1]):
+        address, kind = _v4(labels)
+        return str(address), kind
+    for label in labels:
+        if label.startswith("xn--"):
+            label[4:].encode("ascii").decode("punycode")
+    if text in _LOOPBACK_NAMES or text.endswith(".localhost"):
+        return text, IpClass.LOOPBACK
+    if text in _METADATA_NAMES:
+        return text, IpClass.METADATA
+    return text, IpClass.NAME
+
+
+def _to_ascii(text: str) -> str:
+    """A-labels by the mapping that IDNA 2003, 2008 and UTS 46 share; where they part, the host is unclear."""
+    if not _DEVIATIONS.isdisjoint(text):
+        raise _UnclearHostError
+    mapped = unicodedata.normalize("NFC", unicodedata.normalize("NFKC", text).casefold())
+    mapped = mapped.replace("\u3002", ".")
+    labels = []
+    for label in mapped.split("."):
+        if any(unicodedata.category(character)[0] not in "LMN" and character != "-" for character in label):
+            raise _UnclearHostError
+        if label.isascii():
+            labels.append(label)
+            continue
+        if label.startswith("xn--") or label[2:4] == "--" or unicodedata.combining(label[0]):
+            raise _UnclearHostError
+        labels.append("xn--" + label.encode("punycode").decode("ascii"))
+    return ".".join(labels)
+
+
+def _v4(labels: list[str]) -> tuple[IPv4Address, IpClass]:
+    """inet_aton's and the browsers' reading of one to four decimal, octal or hexadecimal numbers."""
+    if len(labels) > 4 or not all(_NUMBER.fullmatch(label) for label in labels):
+        raise _UnclearHostError
+    octal = any(len(label) > 1 and label[0] == "0" and label[1] != "x" for label in labels)
+    numbers = [_number(label) for label in labels]
+    if any(number > 255 for number in numbers[:-1]) or numbers[-1] >= 256 ** (5 - len(numbers)):
+        raise _UnclearHostError
+    value = numbers[-1] + sum(number << (8 * (3 - index)) for index, number in enumerate(numbers[:-1]))
+    address = IPv4Address(value)
+    kind = ip_class(address)
+    # A leading zero is octal to some and decimal to others: only a reading that is dangerous anyway is reported.
+    if octal and kind is IpClass.PUBLIC:
+        raise _UnclearHostError
+    return address, kind
+
+
+def _number(label: str) -> int:
+    if label.startswith("0x"):
+        return int(label[2:] or "0", 16)
+    if len(label) > 1 and label[0] == "0":
+        return int(label, 8)
+    return int(label)
+
+
+def _v6(text: str) -> tuple[str, IpClass]:
+    address_text, percent, zone = text.partition("%")
+    try:
+        address = IPv6Address(address_text)
+    except AddressValueError:
+        raise _UnclearHostError from None
+    kind = ip_class(address)
+    if percent:
+        # RFC 6874 writes `%25zone`, others `%zone`; a zone has a meaning for link-local addresses only.
+        if kind is not IpClass.LINK_LOCAL or not re.fullmatch(r"[A-Za-z0-9._-]{1,32}", zone.removeprefix("25") or "-"):
+            raise _UnclearHostError
+        return str(address), kind
+    mapped = address.ipv4_mapped
+    return (str(mapped) if mapped is not None else str(address)), kind
+
+
+def ip_class(address: IPv4Address | IPv6Address) -> IpClass:
+    """The class of an address; an IPv6 address that carries an IPv4 one has that one's class."""
+    if isinstance(address, IPv4Address):
+        if address in _METADATA_V4:
+            return IpClass.METADATA
+        # The unspecified address connects to this host.
+        if address.is_loopback or address.is_unspecified:
+            return IpClass.LOOPBACK
+        if address.is_link_local:
+            return IpClass.LINK_LOCAL
+        return IpClass.PRIVATE if any(address in network for network in _PRIVATE_V4) else IpClass.PUBLIC
+    if address in _METADATA_V6:
+        return IpClass.METADATA
+    if address.is_loopback or address.is_unspecified:
+        return IpClass.LOOPBACK
+    carried = _carried(address)
+    if carried is not None:
+        return ip_class(carried)
+    if address.is_link_local:
+        return IpClass.LINK_LOCAL
+    if address not in _GLOBAL_V6 or any(address in network for network in _PRIVATE_V6):
+        return IpClass.PRIVATE
+    return IpClass.PUBLIC
+
+
+def _carried(address: IPv6Address) -> IPv4Address | None:
+    """The IPv4 address inside: mapped, compatible, NAT64 (RFC 6052), 6to4, Teredo, ISATAP (RFC 5214)."""
+    value = int(address)
+    if address.ipv4_mapped is not None:
+        return address.ipv4_mapped
+    if value >> 32 == 0 or address in _NAT64:
+        return IPv4Address(value & 0xFFFFFFFF)
+    if address in _SIX_TO_FOUR:
+        return IPv4Address(value >> 80 & 0xFFFFFFFF)
+    if address in _TEREDO:
+        return IPv4Address(~value & 0xFFFFFFFF)
+    if value >> 32 & 0xFFFFFFFF in (0x00005EFE, 0x02005EFE):
+        return IPv4Address(value & 0xFFFFFFFF)
+    return None

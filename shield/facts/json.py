@@ -1,0 +1,89 @@
+"""Facts as JSON, exactly in the shape of the contract: sets sorted, enums as their words, every key present."""
+
+from collections.abc import Iterable
+
+from shield.types import CommandFact, Facts, HostFact, Json, PathFact, SessionFacts
+
+__all__ = ["facts_json"]
+
+
+def facts_json(facts: Facts) -> dict[str, Json]:
+    """The object that `--facts`, approvals and the command line show; `unknown` says what is not established."""
+    return {
+        "paths": [_path(path) for path in facts.paths],
+        "commands": [_command(command) for command in facts.commands],
+        "shell": {"parsed": facts.shell.parsed},
+        "hosts": [_host(host) for host in facts.hosts],
+        "recipients": list(facts.recipients),
+        "secrets": [
+            {"kind": secret.kind, "where": secret.where, "start": secret.start, "end": secret.end}
+            for secret in facts.secrets
+        ],
+        "text": [
+            {"role": text.role, "where": text.where, "layer": text.layer, "text": text.text} for text in facts.text
+        ],
+        "result": [{"path": result.path, "sha256": result.sha256, "bytes": result.bytes} for result in facts.result],
+        "operations": _sorted(operation.value for operation in facts.operations),
+        "malformed": facts.malformed,
+        "session": _session(facts.session),
+        "unknown": list(facts.unknown),
+    }
+
+
+def _sorted(words: Iterable[str]) -> list[Json]:
+    return [*sorted(words)]
+
+
+def _path(path: PathFact) -> dict[str, Json]:
+    return {
+        "raw": path.raw,
+        "resolved": path.resolved,
+        "access": path.access.value,
+        "inside_workspace": path.inside_workspace,
+        "exists": path.exists,
+        "symlink": path.symlink,
+        "recursive": path.recursive,
+        "categories": _sorted(path.categories),
+        "covers": _sorted(path.covers),
+        "source": path.source,
+    }
+
+
+def _command(command: CommandFact) -> dict[str, Json]:
+    return {
+        "name": command.name,
+        "program": command.program,
+        "origin": command.origin.value,
+        "argv": list(command.argv),
+        "flags": list(command.flags),
+        "assignments": dict(sorted(command.assignments.items())),
+        "redirects": [
+            {"op": redirect.op, "target": redirect.target, "fd": redirect.fd} for redirect in command.redirects
+        ],
+        "via": list(command.via),
+        "operations": _sorted(operation.value for operation in command.operations),
+        "runs_code": command.runs_code.value,
+        "dynamic": command.dynamic.value,
+    }
+
+
+def _host(host: HostFact) -> dict[str, Json]:
+    return {
+        "url": host.url,
+        "scheme": host.scheme,
+        "host": host.host,
+        "port": host.port,
+        "ip_class": host.ip_class.value,
+    }
+
+
+def _session(session: SessionFacts) -> dict[str, Json]:
+    return {
+        "labels": {
+            "confidentiality": session.labels.confidentiality,
+            "integrity": session.labels.integrity,
+        },
+        "counts": dict(sorted(session.counts.items())),
+        "written": list(session.written),
+        "approved": list(session.approved),
+    }

@@ -1,0 +1,305 @@
+"""The one path resolver: what a path means to the kernel at this moment, or that it cannot be known.
+
+It walks as `path_resolution(7)` does: component by component, links followed where they stand, `..` applied after the
+links before it. Wherever the kernel's answer would depend on something that cannot be examined, the answer is unknown.
+"""
+
+import posixpath
+import unicodedata
+from dataclasses import dataclass
+from urllib.parse import unquote_to_bytes
+
+from shield.facts.categories import categorise, covered, inside
+from shield.facts.filesystem import FileKind, FileSystem, FileSystemUnknownError, Stat
+from shield.facts.place import Place
+from shield.facts.snapshot import Snapshot
+from shield.types import Access, PathFact
+
+__all__ = ["Resolved", "path_fact", "resolve_path", "resolved_roots"]
+
+_MAX_BYTES = 4096  # PATH_MAX, linux/limits.h
+_MAX_LINKS = 40  # MAXSYMLINKS, linux/namei.h; macOS follows 32
+_MAX_STEPS = 8192
+_MAX_SIBLINGS = 10_000
+
+# The shell's own streams: which way each may be opened without reopening some other file the other way round.
+_STREAMS = {"/dev/stdin": Access.READ, "/dev/stdout": Access.WRITE, "/dev/stderr": Access.WRITE}
+# macOS gives every file further names: by number (`/.vol/DEVICE/INODE`) and with lookup flags.
+_DARWIN_ALIASES = frozenset({".vol", ".nofollow", ".resolve"})
+_DARWIN_DATA = "/System/Volumes/Data"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolved:
+    """Where a path leads. `path` is absolute with every link followed, None where that cannot be known.
+
+    `stat` is of what stands there. `symlink`: one of the components that the path names is a link.
+    `entry` is the place of the last component itself, before a link there is followed: what delete and rename act on.
+    `lexical` is the path as it is written, made absolute: good for suspicion, never for permission.
+    """
+
+    path: str | None = None
+    exists: bool = False
+    symlink: bool = False
+    stat: Stat | None = None
+    entry: str | None = None
+    lexical: str = "/"
+    unknown: str | None = None
+
+
+class _UnknownPathError(Exception):
+    """The reason why a path cannot be known."""
+
+
+def resolve_path(raw: str, place: Place, *, base: str | None, expand_tilde: bool = True) -> Resolved:
+    """Resolve `raw` against the absolute directory `base` (None: relative paths are unknown). Never raises.
+
+    `~` is the place's home; `~user` is unknown. `file:` URIs (RFC 8089) are paths, percent decoded; elsewhere a
+    percent sign is a percent sign.
+    """
+    files = place.files
+    key = (raw, base, place.home if expand_tilde else None)
+    if isinstance(files, Snapshot):
+        known = files.resolved.get(key)
+        if isinstance(known, Resolved):
+            return known
+    lexical = "/"
+    try:
+        lead, rest = _parts(raw, place, base, expand_tilde)
+        lexical = _normal(f"{lead}/{rest}")
+        result = _walk(lead, rest, lexical, place)
+    except _UnknownPathError as error:
+        result = Resolved(lexical=_suspect(raw, place, lexical), unknown=str(error))
+    except FileSystemUnknownError:
+        result = Resolved(lexical=lexical, unknown="a directory on its way cannot be examined")
+    except (OSError, ValueError):
+        result = Resolved(lexical=lexical, unknown="the file system refuses this path")
+    if isinstance(files, Snapshot):
+        files.resolved[key] = result
+    return result
+
+
+def path_fact(
+    raw: str,
+    access: Access,
+    place: Place,
+    *,
+    base: str | None,
+    recursive: bool = False,
+    source: str = "",
+    expand_tilde: bool = True,
+) -> PathFact:
+    """The fact of one path that an action names. Never raises; what cannot be resolved has `resolved` None.
+
+    `inside_workspace` holds only if everything that the access touches is inside: for delete also the link itself.
+    """
+    found = resolve_path(raw, place, base=base, expand_tilde=expand_tilde)
+    path = found.path
+    if path in _STREAMS and access is not _STREAMS[path]:
+        path = None
+    roots = resolved_roots(place)
+    within = path is not None and inside(path, roots)
+    names = [found.lexical]
+    if found.entry is not None:
+        names.append(found.entry)
+        if access is Access.DELETE:
+            within = within and inside(found.entry, roots)
+    return PathFact(
+        raw=raw,
+        resolved=path,
+        access=access,
+        inside_workspace=within,
+        exists=found.exists and path is not None,
+        symlink=found.symlink,
+        recursive=recursive,
+        categories=categorise(path, names, found.stat, place, inside_workspace=within),
+        covers=_covers(found.lexical, path, access, place, roots) if recursive else frozenset(),
+        source=source,
+    )
+
+
+def _covers(lexical: str, path: str | None, access: Access, place: Place, roots: tuple[str, ...]) -> frozenset[str]:
+    changed = () if access in (Access.READ, Access.LIST) else roots
+    return covered((lexical,) if path in (None, lexical) else (lexical, path), place, changed)
+
+
+def resolved_roots(place: Place) -> tuple[str, ...]:
+    """The workspace roots with links followed. A root that cannot be resolved, and `/`, have nothing inside."""
+    roots = (resolve_path(root, place, base=None, expand_tilde=False).path for root in place.workspace_roots)
+    return tuple(root for root in roots if root is not None and root != "/")
+
+
+def _parts(raw: str, place: Place, base: str | None, expand_tilde: bool) -> tuple[str, str]:
+    """The absolute directory to start in and the path that is named from there."""
+    if not raw:
+        raise _UnknownPathError("it is empty")
+    if "\0" in raw:
+        raise _UnknownPathError("it holds a NUL")
+    if len(raw) > _MAX_BYTES or len(raw.encode("utf-8", "surrogateescape")) > _MAX_BYTES:
+        raise _UnknownPathError("it is longer than a path can be")
+    if raw[:5].lower() == "file:":
+        return "/", _from_uri(raw, place, base)
+    if expand_tilde and raw[0] == "~":
+        head, _, rest = raw.partition("/")
+        if head != "~" or not place.home.startswith("/"):
+            raise _UnknownPathError("it names another user's home")
+        # A trailing slash follows a link that stands last, so it must not get lost.
+        return place.home, rest if rest or "/" not in raw else "."
+    if raw[0] == "/":
+        return "/", raw
+    if base is None or not base.startswith("/") or "\0" in base:
+        raise _UnknownPathError("it is relative and there is no directory to start in")
+    return base, raw
+
+
+def _from_uri(raw: str, place: Place, base: str | None) -> str:
+    """The absolute path of a `file:` URI. Unknown where readers of such URIs differ, or where `raw` is also a path."""
+    # A program that knows no URIs would open a directory named `file:` here.
+    if base is not None and base.startswith("/") and place.files.lstat(f"{base.rstrip('/')}/{raw[:5]}") is not None:
+        raise _UnknownPathError("it is both a URI and a relative path")
+    rest = raw[5:]
+    if any(character in rest for character in "?#\\\t\r\n"):
+        raise _UnknownPathError("readers of this URI differ")
+    if rest.startswith("//"):
+        host, slash, path = rest[2:].partition("/")
+        if host.lower() not in ("", "localhost") or not slash:
+            raise _UnknownPathError("it is a file of another host")
+        rest = slash + path
+    if not rest.startswith("/"):
+        raise _UnknownPathError("it is a relative URI")
+    decoded = unquote_to_bytes(rest)
+    # An encoded slash is a separator to one reader and part of a name to another.
+    if b"\0" in decoded or decoded.count(b"/") != rest.count("/"):
+        raise _UnknownPathError("readers of this URI differ")
+    return decoded.decode("utf-8", "strict")
+
+
+def _suspect(raw: str, place: Place, lexical: str) -> str:
+    """Something to be suspicious of where a path cannot be known: its names below an unknown directory."""
+    if lexical != "/" or not raw:
+        return lexical
+    text = raw.replace("\0", "/")[:_MAX_BYTES]
+    if text[:5].lower() == "file:":
+        text = unquote_to_bytes(text[5:].split("?")[0].split("#")[0]).replace(b"\0", b"/").decode("utf-8", "replace")
+    if text.startswith("~/"):
+        text = f"{place.home}{text[1:]}"
+    return _normal(f"/{text}")
+
+
+def _normal(path: str) -> str:
+    return "/" + posixpath.normpath(path).lstrip("/")
+
+
+def _walk(lead: str, rest: str, lexical: str, place: Place) -> Resolved:
+    files = place.files
+    named = [name for name in rest.split("/") if name not in ("", ".")]
+    # INVARIANT: the bottom `left` entries of `pending` are the path's own, what lies above them came out of links.
+    start = _start(lead, place)
+    pending = named[::-1] + ([name for name in lead.split("/") if name not in ("", ".")][::-1] if start is None else [])
+    left = len(pending)
+    as_directory = rest.endswith(("/", "/.")) or rest == "."
+    at, stat, entry, symlink, missing = start or "", None, None, False, False
+    links = steps = 0
+    while pending:
+        steps += 1
+        if steps > _MAX_STEPS:
+            raise _UnknownPathError("it has too many components")
+        if len(pending) == left:
+            left -= 1
+        name = pending.pop()
+        if name == "..":
+            if missing:
+                raise _UnknownPathError("it goes up from a directory that does not exist")
+            at, stat = at.rpartition("/")[0], None
+            continue
+        parent, here = at, f"{at}/{name}"
+        if missing:
+            at = here
+            continue
+        stat = files.lstat(here)
+        if stat is None:
+            at, missing = here, True
+        elif stat.kind is FileKind.LINK and not (here in _STREAMS and not pending):
+            links += 1
+            if links > _MAX_LINKS:
+                raise _UnknownPathError("its links lead in a circle")
+            symlink = symlink or left < len(named)
+            at, stat = _follow(here, parent, files, pending), None
+        else:
+            at = f"{parent}/{_stored(parent, name, stat, files)}"
+            if stat.kind is not FileKind.DIRECTORY and pending:
+                raise _UnknownPathError("it goes through something that is no directory")
+        if left == 0 and entry is None and not as_directory:
+            entry = here if stat is None else at
+    path = at or "/"
+    if place.platform == "darwin":
+        path = _darwin(path)
+    if missing:
+        stat = None
+    elif stat is None:
+        stat = files.lstat(path)
+    return Resolved(
+        path=path, exists=stat is not None, symlink=symlink, stat=stat, entry=entry or path, lexical=lexical
+    )
+
+
+def _start(lead: str, place: Place) -> str | None:
+    """The directory `lead`, walked once for all paths of an action that start there; None where it must be walked."""
+    if lead == "/" or not isinstance(place.files, Snapshot):
+        return None
+    known = resolve_path(lead, place, base=None, expand_tilde=False)
+    if known.path is None or known.stat is None or known.stat.kind is not FileKind.DIRECTORY:
+        return None
+    return known.path.rstrip("/")
+
+
+def _follow(here: str, parent: str, files: FileSystem, pending: list[str]) -> str:
+    """Put a link's target before what is left; the directory that it starts from."""
+    # Links in /proc, and those that lead there, mean something else to each process that follows them.
+    if here.startswith("/proc/") or here == "/dev/fd" or here in _STREAMS:
+        raise _UnknownPathError("it means something else to each process")
+    target = files.readlink(here)
+    if not target or "\0" in target:
+        raise _UnknownPathError("a link on its way cannot be read")
+    pending.extend(name for name in reversed(target.split("/")) if name not in ("", "."))
+    return "" if target.startswith("/") else parent
+
+
+def _stored(parent: str, name: str, stat: Stat, files: FileSystem) -> str:
+    """The name as the directory holds it, where the file system takes others for the same (case, Unicode forms)."""
+    for twin in _twins(name):
+        other = files.lstat(f"{parent}/{twin}")
+        if other is not None and (other.dev, other.ino) == (stat.dev, stat.ino):
+            break
+    else:
+        return name
+    names = files.listdir(parent or "/", _MAX_SIBLINGS)
+    if name in names:
+        return name
+    folded = _fold(name)
+    same = [candidate for candidate in names if _fold(candidate) == folded]
+    if len(same) != 1:
+        raise _UnknownPathError(f"no single name stands for it in `{parent or '/'}`")
+    return same[0]
+
+
+def _twins(name: str) -> list[str]:
+    """Other spellings that lead to the same entry only where the file system folds."""
+    cased = name.lower() if name.lower() != name else name.upper()
+    if name.isascii():
+        return [cased] if cased != name else []
+    forms = (cased, unicodedata.normalize("NFC", name), unicodedata.normalize("NFD", name))
+    return [form for form in forms if form != name]
+
+
+def _fold(name: str) -> str:
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFD", name).casefold())
+
+
+def _darwin(path: str) -> str:
+    if path.split("/")[1] in _DARWIN_ALIASES:
+        raise _UnknownPathError("it names a file by number")
+    # Firmlinks: the data volume's directories also stand at the root.
+    if path.startswith(f"{_DARWIN_DATA}/"):
+        return path.removeprefix(_DARWIN_DATA)
+    return path

@@ -1,0 +1,210 @@
+"""What the fields of a payload give: by the role that the type has for them, else by their name and what they hold."""
+
+import posixpath
+import re
+import shlex
+from collections.abc import Mapping
+
+from shield.actions.registry import FIELDS_BY_NAME, Field, FieldRole, Kind
+from shield.facts.finding import Finding
+from shield.facts.text import pointer
+from shield.types import Access, Json, Operation
+
+__all__ = ["read_fields"]
+
+_MAX_PROBED = 4096
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,31}:(?://\S|[^\s/\\]+@\S).*", re.DOTALL)
+_SCHEMELESS = re.compile(r"(?:www\.|//)[^\s/]+\.\S+")
+_MAIL = re.compile(r"[^\s@<>,;]+@[^\s@<>,;]+\.[^\s@<>,;]+")
+_FILE_NAME = re.compile(r"\.{0,2}[\w-][\w.-]*\.[A-Za-z0-9_]{1,12}|\.[A-Za-z][\w.-]*")
+_SHELL = re.compile(r"[|;&<>`]|\$\(|\s-{1,2}[A-Za-z]")
+_PROGRAM = re.compile(r"[A-Za-z0-9_./+-]+")
+_HOST_HEADERS = frozenset(("host", ":authority", "x-forwarded-host", "forwarded"))
+_METHOD_HEADERS = frozenset(("x-http-method-override", "x-http-method", "x-method-override"))
+
+
+def read_fields(finding: Finding) -> None:
+    """Read every field of the payload, nested ones included."""
+    stdin = finding.action.payload.get("stdin")
+    for name, value in finding.action.payload.items():
+        finding.tick()
+        source = pointer(name)
+        known = finding.type.fields.get(name)
+        if known is not None and not _fits(value, known.kind):
+            finding.malformed = True
+            finding.unknown.append(f"the field at {source} is not a {known.kind.value}")
+            _by_value(finding, value, source)
+        elif known is not None:
+            _by_role(finding, known, value, source, stdin if isinstance(stdin, str) else None)
+        else:
+            _by_name(finding, name, value, source)
+
+
+def _fits(value: Json, kind: Kind) -> bool:
+    if kind is Kind.STRING:
+        return isinstance(value, str)
+    if kind is Kind.STRINGS:
+        return isinstance(value, str) or (isinstance(value, list) and all(isinstance(item, str) for item in value))
+    if kind is Kind.BOOLEAN:
+        return isinstance(value, bool)
+    if kind is Kind.INTEGER:
+        return isinstance(value, int) and not isinstance(value, bool)
+    if kind is Kind.OBJECT:
+        return isinstance(value, dict)
+    return kind is Kind.ANY
+
+
+def _strings(value: Json, source: str) -> list[tuple[str, str]]:
+    """The strings of a string or a list of them, each with its pointer."""
+    if isinstance(value, str):
+        return [(value, source)]
+    items = value if isinstance(value, list) else []
+    return [(item, f"{source}/{index}") for index, item in enumerate(items) if isinstance(item, str)]
+
+
+def _by_role(finding: Finding, field: Field, value: Json, source: str, stdin: str | None = None) -> None:
+    strings = _strings(value, source)
+    if field.role is FieldRole.PATH:
+        for raw, at in strings:
+            _path(finding, field, raw, at)
+    elif field.role is FieldRole.COMMAND:
+        for line, at in strings:
+            finding.command(line, at, stdin=stdin)
+    elif field.role is FieldRole.URL:
+        for url, at in strings:
+            _url(finding, url, at)
+    elif field.role is FieldRole.RECIPIENT:
+        for name, at in strings:
+            finding.reach(name, at)
+    elif field.role is FieldRole.PATTERN and finding.type.name == "search_files":
+        for pattern, at in strings:
+            _pattern(finding, pattern, at)
+    elif field.role is FieldRole.TEXT and field.kind is Kind.OBJECT and isinstance(value, dict):
+        _headers(finding, value, source)
+
+
+def _path(finding: Finding, field: Field, raw: str, source: str) -> None:
+    access = field.access or Access.WRITE
+    asked = finding.action.payload.get("recursive") is True
+    # What is copied, moved, deleted or packed is copied with everything beneath it.
+    whole = access in (Access.READ, Access.DELETE) and finding.type.name in ("copy_file", "move_file", "delete_file")
+    recursive = field.recursive or asked or (whole and finding.is_directory(raw))
+    finding.path(raw, access, source, recursive=recursive)
+
+
+def _url(finding: Finding, url: str, source: str) -> None:
+    if url[:5].lower() == "file:":
+        finding.path(url, Access.READ, source)
+    else:
+        finding.host(url, source)
+
+
+def _pattern(finding: Finding, pattern: str, source: str) -> None:
+    """A glob that leaves the directory it starts in names that other place, too."""
+    parts = pattern.split("/")
+    if not pattern.startswith(("/", "~")) and ".." not in parts:
+        return
+    fixed = []
+    for part in parts:
+        if any(mark in part for mark in "*?[{"):
+            break
+        fixed.append(part)
+    rest = parts[len(fixed) :]
+    start = finding.action.payload.get("path", ".")
+    base = start if isinstance(start, str) else "."
+    raw = "/".join(fixed) or ("/" if pattern.startswith("/") else ".")
+    named = raw if raw.startswith(("/", "~")) else posixpath.join(base, raw)
+    finding.path(named, Access.LIST, source, recursive=True)
+    if ".." in rest or any("{" in part for part in rest):
+        finding.unknown.append(f"the pattern at {source} may lead anywhere")
+
+
+def _headers(finding: Finding, headers: Mapping[str, Json], source: str) -> None:
+    for name, value in headers.items():
+        at = f"{source}{pointer(name)}"
+        lower = name.strip().lower()
+        if not isinstance(value, str):
+            finding.malformed = True
+            finding.unknown.append(f"the field at {at} is not a string")
+        elif any(character in name + value for character in "\r\n\0"):
+            finding.unknown.append(f"the header at {at} would become more than one")
+        elif lower in _HOST_HEADERS:
+            # A server may answer for another host than the one that the connection names.
+            finding.host(value, at)
+        elif lower in _METHOD_HEADERS:
+            finding.unknown.append(f"the header at {at} replaces the method")
+
+
+def _by_name(finding: Finding, name: str, value: Json, source: str) -> None:
+    """A field that the type does not know: what its name says if its value fits, and what its value says."""
+    field = FIELDS_BY_NAME.get(name.lower())
+    if field is not None and _fits(value, field.kind) and field.role is not FieldRole.TEXT:
+        _by_role(finding, field, value, source)
+        if field.role is FieldRole.PATH and field.access is not Access.READ:
+            for raw, at in _strings(value, source):
+                finding.path(raw, Access.READ, at, recursive=True)
+    if field is None or field.role is not FieldRole.PATH:
+        _by_value(finding, value, source)
+
+
+def _by_value(finding: Finding, value: Json, source: str) -> None:
+    """What any string could be taken for; objects and lists with everything in them, their fields by name."""
+    finding.tick()
+    if isinstance(value, dict):
+        for name, item in value.items():
+            _by_name(finding, name, item, f"{source}{pointer(name)}")
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            _by_value(finding, item, f"{source}/{index}")
+    elif isinstance(value, str) and value and len(value) <= _MAX_PROBED:
+        _by_shape(finding, value, source)
+    elif isinstance(value, str) and value and (not finding.type.known or _URL.match(value)):
+        finding.unknown.append(f"the string at {source} is too long to be read by its value")
+
+
+def _by_shape(finding: Finding, value: str, source: str) -> None:
+    if _URL.fullmatch(value) or _SCHEMELESS.fullmatch(value):
+        if value.lower().startswith("mailto:"):
+            finding.reach(value, source)
+        else:
+            _url(finding, value, source)
+        return
+    if value[:5].lower() == "file:" or _looks_like_path(finding, value):
+        finding.path(value, Access.READ, source, recursive=True)
+        finding.path(value, Access.WRITE, source, recursive=True)
+    if _MAIL.fullmatch(value):
+        finding.reach(value, source)
+    if _looks_like_command(finding, value):
+        finding.command(value, source)
+
+
+def _looks_like_path(finding: Finding, value: str) -> bool:
+    if value.startswith(("/", "~", "./", "../")) or value in (".", ".."):
+        return True
+    if re.search(r"\s", value):
+        return False
+    return "/" in value or _FILE_NAME.fullmatch(value) is not None or _exists(finding, value)
+
+
+def _exists(finding: Finding, value: str) -> bool:
+    cwd = finding.place.cwd
+    if cwd is None or not cwd.startswith("/"):
+        return False
+    try:
+        return finding.place.files.lstat(posixpath.join(cwd, value)) is not None
+    except Exception:  # noqa: BLE001 - what cannot be examined may be there
+        return True
+
+
+def _looks_like_command(finding: Finding, value: str) -> bool:
+    """Whether a shell could be meant to run this: only where the type itself may execute."""
+    if finding.type.known and Operation.EXECUTE not in finding.type.operations:
+        return False
+    if not _SHELL.search(value):
+        return False
+    try:
+        words = shlex.split(value, comments=False)
+    except ValueError:
+        words = value.split()
+    first = words[0] if words else ""
+    return _PROGRAM.fullmatch(first) is not None

@@ -1,0 +1,144 @@
+"""The strings of an action, as rules and classifiers read them: made plain, and with what is encoded in them decoded.
+
+Everything here is bounded: how many strings, how long, how deep, how many layers. What is cut is said to the caller.
+"""
+
+import base64
+import binascii
+import codecs
+import re
+import unicodedata
+from collections.abc import Iterable
+from urllib.parse import unquote_to_bytes
+
+import re2  # type: ignore[import-untyped]  # the wheel ships no types
+
+from shield.types import TextFact
+
+__all__ = ["layers", "plain", "pointer"]
+
+_MAX_TEXT = 1 << 20  # code points of one string that are looked at
+_MAX_LAYERS = 12  # decoded layers of one string
+_MAX_DEPTH = 3
+_MAX_CANDIDATES = 64
+_LEAST = 16  # characters: shorter runs decode to something by chance
+
+_BASE64 = re2.compile(r"[A-Za-z0-9+/_-]{16,}={0,2}")
+_HEX = re2.compile(r"(?:[0-9a-fA-F]{2}){8,}|(?:\\x[0-9a-fA-F]{2}){4,}|(?:[0-9a-fA-F]{2}[ :]){7,}[0-9a-fA-F]{2}")
+_PERCENT = re.compile(r"%[0-9a-fA-F]{2}")
+_WORD = re.compile(r"[A-Za-z]{2,}")
+# Common words as rot13 writes them: two of them, and no `the`, make a text worth turning.
+_TURNED = frozenset(
+    codecs.encode(word, "rot13")
+    for word in ("the", "and", "ignore", "instructions", "system", "password", "execute", "curl", "you", "all")
+)
+
+# Default ignorable code points and fillers that a reader does not see (Unicode 15, DerivedCoreProperties.txt), tags,
+# variation selectors, and the bidirectional controls of CVE-2021-42574.
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+    "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
+)
+_CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_TAGS = re.compile("[\U000e0020-\U000e007e]{4,}")
+
+
+def plain(text: str) -> str:
+    """`text` in NFKC without what a reader does not see; line breaks and tabs stay."""
+    if text.isascii() and not _CONTROLS.search(text):
+        return text
+    return unicodedata.normalize("NFKC", _INVISIBLE.sub("", unicodedata.normalize("NFKC", text)))
+
+
+def layers(text: str, *, role: str, where: str) -> tuple[tuple[TextFact, ...], bool]:
+    """The text made plain (`raw`) and what is encoded in it, each layer named by how it was reached (`base64`,
+    `base64+hex` …); and whether all of it was looked at."""
+    whole = len(text) <= _MAX_TEXT
+    text = text[:_MAX_TEXT]
+    first = plain(text)
+    found = {first: "raw"}
+    queue = [(text, "")]
+    # INVARIANT: every entry of `queue` is shorter than `_MAX_TEXT` and at most `_MAX_DEPTH` steps from the text.
+    while queue:
+        current, path = queue.pop(0)
+        if path.count("+") + bool(path) >= _MAX_DEPTH:
+            continue
+        for name, decoded in _decoded(current):
+            shown = plain(decoded)
+            if shown in found:
+                continue
+            if len(found) > _MAX_LAYERS:
+                return _facts(found, role, where), False
+            step = f"{path}+{name}" if path else name
+            found[shown] = step
+            queue.append((decoded, step))
+    return _facts(found, role, where), whole
+
+
+def pointer(*keys: str | int) -> str:
+    """The JSON pointer (RFC 6901) of these keys."""
+    return "".join("/" + str(key).replace("~", "~0").replace("/", "~1") for key in keys)
+
+
+def _facts(found: dict[str, str], role: str, where: str) -> tuple[TextFact, ...]:
+    return tuple(TextFact(role=role, where=where, layer=layer, text=text) for text, layer in found.items())
+
+
+def _decoded(text: str) -> Iterable[tuple[str, str]]:
+    """What `text` holds in one encoding or another, as far as it looks like text."""
+    if len(text) < 4:
+        return
+    if not text.isascii():
+        for match in _TAGS.finditer(text):
+            yield "tags", "".join(chr(ord(character) - 0xE0000) for character in match[0])
+    if _PERCENT.search(text):
+        spelled = _text(unquote_to_bytes(text))
+        if spelled is not None and spelled != text:
+            yield "percent", spelled
+    if len(text) < _LEAST:
+        return
+    for name, pattern, decode in (("base64", _BASE64, _from_base64), ("hex", _HEX, _from_hex)):
+        for count, match in enumerate(pattern.finditer(text)):
+            if count >= _MAX_CANDIDATES:
+                break
+            spelled = decode(match[0])
+            if spelled is not None:
+                yield name, spelled
+    words = {word.lower() for word in _WORD.findall(text[:4096])}
+    if "the" not in words and len(words & _TURNED) >= 2:
+        yield "rot13", codecs.decode(text, "rot13")
+
+
+def _from_base64(run: str) -> str | None:
+    body = run.rstrip("=").replace("-", "+").replace("_", "/")
+    # A character more than whole quadruples cannot be base64.
+    if len(body) % 4 == 1:
+        body = body[:-1]
+    try:
+        return _text(base64.b64decode(body + "=" * (-len(body) % 4)))
+    except (binascii.Error, ValueError):
+        return None
+
+
+def _from_hex(run: str) -> str | None:
+    try:
+        return _text(bytes.fromhex(run.replace("\\x", "").replace(":", " ")))
+    except ValueError:
+        return None
+
+
+def _text(raw: bytes) -> str | None:
+    """`raw` as text if it plausibly is some: UTF-8 or UTF-16, nearly all of it printable."""
+    for encoding in ("utf-8", "utf-16-le"):
+        try:
+            decoded = raw.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        shown = sum(character.isprintable() or character in "\n\r\t" for character in decoded)
+        known = sum(character.isascii() or character.isalpha() for character in decoded)
+        if len(decoded) >= 4 and shown >= 0.95 * len(decoded) and known >= 0.9 * len(decoded):
+            if encoding == "utf-16-le" and not decoded.isascii():
+                continue
+            return decoded
+    return None

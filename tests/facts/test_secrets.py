@@ -1,0 +1,191 @@
+"""Secrets: one made-up example of each kind, and what must not be taken for one. All values are made here."""
+
+import base64
+import json
+import random
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shield.facts.secrets import _LEAST_BITS, KINDS, _bits, find_secrets, redact
+
+_RANDOM = random.Random(7)
+
+
+def _any(alphabet: str, size: int) -> str:
+    return "".join(_RANDOM.choice(alphabet) for _ in range(size))
+
+
+_WORD = string.ascii_letters + string.digits
+_HEX = "0123456789abcdef"
+_UPPER = string.ascii_uppercase + "234567"
+
+
+def _jwt() -> str:
+    parts = ({"alg": "HS256", "typ": "JWT"}, {"sub": "1", "name": "x"})
+    head = ".".join(base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in parts)
+    return f"{head}.{_any(_WORD, 43)}"
+
+
+_TRUE = {
+    "age_key": "AGE-SECRET-KEY-1" + _any(string.ascii_uppercase + string.digits, 58),
+    "anthropic_key": "sk-ant-api03-" + _any(_WORD, 90),
+    "atlassian_token": "ATATT3" + _any(_WORD, 60),
+    "authorization_header": "Authorization: Bearer " + _any(_WORD, 30),
+    "aws_access_key": "AKIA" + _any(_UPPER, 16),
+    "aws_secret_key": "aws_secret_access_key = " + _any(_WORD + "/+", 40),
+    "azure_client_secret": _any(_WORD, 3) + "8Q~" + _any(_WORD, 34),
+    "azure_sas": "https://x.example/c?sv=1&sig=" + _any(_WORD, 43) + "%3D",
+    "azure_storage_key": "AccountKey=" + _any(_WORD, 86) + "==",
+    "basic_auth_url": "https://bob:hunter22@x.example/",
+    "database_url": "postgres://bob:hunter22@db.example/x",
+    "databricks_token": "dapi" + _any(_HEX, 32),
+    "digitalocean_token": "dop_v1_" + _any(_HEX, 64),
+    "discord_token": "M" + _any(_WORD, 23) + "." + _any(_WORD, 6) + "." + _any(_WORD, 27),
+    "discord_webhook": "https://discord.com/api/webhooks/123456789012345678/" + _any(_WORD, 68),
+    "docker_token": "dckr_pat_" + _any(_WORD, 27),
+    "github_token": "ghp_" + _any(_WORD, 36),
+    "gitlab_token": "glpat-" + _any(_WORD, 20),
+    "google_api_key": "AIza" + _any(_WORD, 35),
+    "google_oauth": "ya29." + _any(_WORD, 60),
+    "grafana_token": "glsa_" + _any(_WORD, 32),
+    "heroku_key": "HRKU-" + _any(_WORD, 40),
+    "huggingface_token": "hf_" + _any(_WORD, 34),
+    "jwt": _jwt(),
+    "linear_key": "lin_api_" + _any(_WORD, 40),
+    "mailchimp_key": _any(_HEX, 32) + "-us12",
+    "mailgun_key": "key-" + _any(_HEX, 32),
+    "named_secret": "DB_PASSWORD=" + _any(_WORD, 16) + "7a",
+    "newrelic_key": "NRAK-" + _any(string.ascii_uppercase + string.digits, 27),
+    "notion_token": "ntn_" + _any(_WORD, 46),
+    "npm_auth": "//registry.example/:_authToken=" + _any(_WORD, 36),
+    "npm_token": "npm_" + _any(_WORD, 36),
+    "openai_key": "sk-proj-" + _any(_WORD, 80),
+    "private_key": "-----BEGIN OPENSSH PRIVATE KEY-----\n" + _any(_WORD, 70) + "\n-----END OPENSSH PRIVATE KEY-----",
+    "putty_key": "PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none",
+    "pypi_token": "pypi-AgE" + _any(_WORD, 100),
+    "sendgrid_key": "SG." + _any(_WORD, 22) + "." + _any(_WORD, 43),
+    "sentry_token": "sntrys_" + _any(_WORD, 60),
+    "shopify_token": "shpat_" + _any(_HEX, 32),
+    "slack_token": "xoxb-123456789012-" + _any(_WORD, 24),
+    "slack_webhook": "https://hooks.slack.com/services/T0000/B0000/" + _any(_WORD, 24),
+    "square_token": "sq0atp-" + _any(_WORD, 22),
+    "stripe_key": "sk_live_" + _any(_WORD, 24),
+    "telegram_token": "123456789:AA" + _any(_WORD, 33),
+    "twilio_key": "SK" + _any(_HEX, 32),
+    "vault_token": "hvs." + _any(_WORD, 30),
+}
+
+_FALSE = (
+    "AKIAIOSFODNN7EXAMPLE",
+    "the password is stored elsewhere",
+    "password = getpass.getpass()",
+    "password: os.environ['DB_PASSWORD']",
+    "PASSWORD=${DB_PASSWORD}",
+    "api_key = settings.api_key",
+    "token = self.access_token",
+    'secret_key = "changeme"',
+    "api_key: <your-api-key>",
+    "client_secret=xxxxxxxxxxxxxxxx",
+    "export API_KEY=your_api_key_here_1",
+    "git commit -m 'rotate api keys'",
+    "commit 3f786850e387550fdab836ed7e6dc881de23001b",
+    "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+    "uuid 123e4567-e89b-12d3-a456-426614174000",
+    "-----BEGIN PUBLIC KEY-----",
+    "-----BEGIN CERTIFICATE-----",
+    "https://example.com/path:with@sign",
+    "https://user@example.com/",
+    "postgres://localhost/db",
+    "eyJ.not.ajwt",
+    "sk-learn-is-a-library",
+    "hf_hub_download",
+    "npm_config_registry",
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk",
+    "def reset_password(user, token):",
+    "passwordless login",
+    "public_key_token = None",
+)
+
+
+def test_there_is_an_example_of_every_kind() -> None:
+    assert set(_TRUE) == set(KINDS)
+    assert len(KINDS) >= 25
+
+
+@pytest.mark.parametrize("kind", sorted(_TRUE))
+def test_true(kind: str) -> None:
+    for text in (_TRUE[kind], f"é before\n{_TRUE[kind]}\nafter", f'{{"x": "{_TRUE[kind]}"}}'):
+        found = find_secrets(text, "/body")
+        assert kind in {secret.kind for secret in found}, text
+        for secret in found:
+            assert 0 <= secret.start < secret.end <= len(text)
+            assert secret.where == "/body"
+
+
+@pytest.mark.parametrize("text", _FALSE)
+def test_false(text: str) -> None:
+    assert find_secrets(text) == ()
+
+
+@pytest.mark.parametrize("kind", sorted(_TRUE))
+def test_a_broken_twin_of_a_token_is_none(kind: str) -> None:
+    half = _TRUE[kind][: min(len(_TRUE[kind]) // 2, 14)]
+    if kind not in ("private_key", "putty_key"):
+        assert kind not in {secret.kind for secret in find_secrets(half)}
+
+
+def test_redaction_takes_all_of_it() -> None:
+    text = " ; ".join(_TRUE[kind] for kind in sorted(_TRUE) if kind not in ("putty_key", "private_key"))
+    redacted, found = redact(text, "stdout")
+    assert "[redacted github_token]" in redacted
+    assert "hunter22" not in redacted
+    for secret in found:
+        assert text[secret.start : secret.end] not in redacted
+    assert find_secrets(redacted) == ()
+
+
+def test_a_private_key_is_redacted_to_its_end_even_where_it_is_cut_off() -> None:
+    body = _any(_WORD, 70)
+    redacted, _ = redact(f"a\n-----BEGIN RSA PRIVATE KEY-----\n{body}\n{body}")
+    assert redacted == "a\n[redacted private_key]"
+    redacted, _ = redact(f"-----BEGIN RSA PRIVATE KEY-----\n{body}\n-----END RSA PRIVATE KEY-----\nafter")
+    assert redacted == "[redacted private_key]\nafter"
+
+
+def test_the_threshold_holds_for_random_values() -> None:
+    draws = random.Random(1)
+    hexes = sum(_bits("".join(draws.choice(_HEX) for _ in range(16))) >= _LEAST_BITS for _ in range(2000))
+    words = sum(_bits("".join(draws.choice(_WORD) for _ in range(16))) >= _LEAST_BITS for _ in range(2000))
+    assert hexes >= 1998
+    assert words == 2000
+    assert _bits("aaaaaaaa1") < _LEAST_BITS
+
+
+@given(st.text(max_size=200))
+def test_redacting_never_raises_and_keeps_the_rest(text: str) -> None:
+    redacted, found = redact(text)
+    assert (redacted == text) == (found == ())
+    at = 0
+    for secret in found:
+        assert secret.start >= at
+        assert redacted.find(text[at : secret.start]) >= 0
+        at = secret.end
+
+
+def test_a_text_full_of_beginnings_is_one_pass() -> None:
+    # quadratic work would take minutes here: the suite's own timeout is the assertion
+    text = "-----BEGIN RSA PRIVATE KEY-----\n" * 20_000
+    assert len(find_secrets(text)) == 1
+    assert len(find_secrets(text.replace("BEGIN", "END") + text)) == 1
+
+
+def test_limit() -> None:
+    text = " ".join(
+        f"AKIA{number:016d}".replace("0", "Q").replace("1", "Z").replace("8", "W").replace("9", "Y")
+        for number in range(50)
+    )
+    assert len(find_secrets(text, limit=10)) == 10
+    assert len(find_secrets(text)) == 50
