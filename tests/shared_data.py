@@ -13,5 +13,7 @@ def shared(name: str) -> Path:
     folder = Path(os.environ.get("SHIELD_SHARED", ROOT.parent / "shared"))
     path = folder / name
     if not path.exists():
+        if os.environ.get("SHIELD_NO_SKIP"):
+            pytest.fail(f"third-party data `{name}` should be there")
         pytest.skip(f"third-party data `{name}` is not there: set SHIELD_SHARED to the folder that has it")
     return path

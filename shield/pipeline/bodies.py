@@ -28,7 +28,7 @@ def view(action: Action) -> dict[str, Json]:
     """The payload for a reader of the log: secrets redacted, strings and lists cut, at most some kilobytes."""
     shown = _view(dict(action.payload), depth=6)
     if len(encode(shown, max_nodes=1_000_000)) > _VIEW_BYTES:
-        shown = {key[:_VIEW_TEXT]: "…" for key in list(action.payload)[:_VIEW_ITEMS]}
+        shown = {_key(key): "…" for key in list(action.payload)[:_VIEW_ITEMS]}
     return shown if isinstance(shown, dict) else {}
 
 
@@ -103,9 +103,9 @@ def _view(value: Json, *, depth: int) -> Json:
         return "…"
     if isinstance(value, Mapping):
         items = list(value.items())
-        shown: dict[str, Json] = {_text(key): _view(item, depth=depth - 1) for key, item in items[:_VIEW_ITEMS]}
+        shown: dict[str, Json] = {_key(key): _view(item, depth=depth - 1) for key, item in items[:_VIEW_ITEMS]}
         if len(items) > _VIEW_ITEMS:
-            shown["…"] = len(items) - _VIEW_ITEMS
+            shown["..."] = f"{len(items) - _VIEW_ITEMS} more"
         return shown
     return _view_list(value, depth)
 
@@ -120,6 +120,11 @@ def _view_list(value: Sequence[Json], depth: int) -> Json:
 def _text(text: str) -> str:
     # redact first, cut second: a secret cut in two is no longer recognised
     return _cut(redact(text)[0])
+
+
+def _key(key: str) -> str:
+    # a record's keys are ASCII
+    return _text(key).encode("ascii", "backslashreplace").decode()
 
 
 def _cut(text: str) -> str:

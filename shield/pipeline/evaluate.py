@@ -4,7 +4,6 @@ INVARIANT: a verdict leaves here only after its record is durable; a permit only
 """
 
 import asyncio
-import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
@@ -39,7 +38,7 @@ from shield.types import (
     Tier,
     Verdict,
 )
-from shield.ulid import new_ulid
+from shield.ulid import Entropy, new_ulid
 
 __all__ = ["Evaluator", "dry_run"]
 
@@ -90,6 +89,7 @@ class Evaluator:
     key: PermitKey
     ledger: Ledger
     tiers: Sequence[UpperTier] = _ABSENT
+    entropy: Entropy = field(default_factory=Entropy)
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def evaluate(
@@ -108,7 +108,7 @@ class Evaluator:
         """
         # 1. what would it do, and what do code and policy say
         now = self.clock.now_ms()
-        call_id = new_ulid(now)
+        call_id = new_ulid(now, self.entropy.take)
         looked = await self._look(request, session, agent, now)
         judged = looked.judged
         binding = _binding(request, session, judged, looked.files)
@@ -295,7 +295,7 @@ class Evaluator:
             request,
             verdict,
             facts,
-            salt=os.urandom(SALT_BYTES),
+            salt=self.entropy.take(SALT_BYTES),
             state=binding.state or None,
             env=binding.env or None,
             permit=call_id if permitted else None,

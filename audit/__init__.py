@@ -1,0 +1,73 @@
+"""An append-only log that proves afterwards what was recorded: hash-chained, Merkle-leaved, checkpointed.
+
+The format is in SPEC.md. Names load when they are used, so that verifying never runs the writer.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from audit.aio import AsyncLog
+    from audit.batch import Appended
+    from audit.checkpoint import Checkpoint, Proof, SigningKey, VerifyKey
+    from audit.clock import Clock, SystemClock
+    from audit.entry import Draft, Envelope
+    from audit.errors import AuditError
+    from audit.kinds import Kind, KindTable, Ref
+    from audit.log import Health, Log
+    from audit.query import Filter, Record, select
+    from audit.verify import Report, verify_log
+
+_HOME: Final = {
+    "Appended": "batch",
+    "AsyncLog": "aio",
+    "AuditError": "errors",
+    "Checkpoint": "checkpoint",
+    "Clock": "clock",
+    "Draft": "entry",
+    "Envelope": "entry",
+    "Filter": "query",
+    "Health": "log",
+    "Kind": "kinds",
+    "KindTable": "kinds",
+    "Log": "log",
+    "Proof": "checkpoint",
+    "Record": "query",
+    "Ref": "kinds",
+    "Report": "verify",
+    "SigningKey": "checkpoint",
+    "SystemClock": "clock",
+    "VerifyKey": "checkpoint",
+    "select": "query",
+    "verify_log": "verify",
+}
+
+__all__ = [
+    "Appended",
+    "AsyncLog",
+    "AuditError",
+    "Checkpoint",
+    "Clock",
+    "Draft",
+    "Envelope",
+    "Filter",
+    "Health",
+    "Kind",
+    "KindTable",
+    "Log",
+    "Proof",
+    "Record",
+    "Ref",
+    "Report",
+    "SigningKey",
+    "SystemClock",
+    "VerifyKey",
+    "select",
+    "verify_log",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module `audit` has no attribute `{name}`")
+    return getattr(import_module(f"audit.{_HOME[name]}"), name)

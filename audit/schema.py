@@ -1,0 +1,144 @@
+"""The database: what is in it, how it is opened, and what every reader does before it believes a row."""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+from audit.errors import LogDamagedError, LogForeignError, ReadError
+
+APPLICATION_ID: Final = 0x61756474
+"""`audt`, in the database's header."""
+FORMAT: Final = 1
+"""`user_version` of the database's header."""
+
+_ENTRIES: Final = (
+    "CREATE TABLE entries(seq INTEGER PRIMARY KEY, leaf TEXT NOT NULL, leaf_hash BLOB NOT NULL, "
+    "kind TEXT GENERATED ALWAYS AS (json_extract(leaf, '$.kind')) VIRTUAL, "
+    "time INTEGER GENERATED ALWAYS AS (json_extract(leaf, '$.time')) VIRTUAL, "
+    "session TEXT GENERATED ALWAYS AS (json_extract(leaf, '$.session')) VIRTUAL, "
+    "agent TEXT GENERATED ALWAYS AS (json_extract(leaf, '$.agent')) VIRTUAL, "
+    "call_id TEXT GENERATED ALWAYS AS (json_extract(leaf, '$.call_id')) VIRTUAL, "
+    "ref INTEGER GENERATED ALWAYS AS (json_extract(leaf, '$.ref')) VIRTUAL) STRICT"
+)
+_BODY: Final = "json_extract(leaf, '$.body') AS body FROM entries"
+_REFUSE: Final = "BEGIN SELECT raise(ABORT, 'entries are append-only'); END"
+OBJECTS: Final = (
+    "CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID",
+    _ENTRIES,
+    "CREATE TABLE tiles(level INTEGER, idx INTEGER, hashes BLOB NOT NULL, PRIMARY KEY(level, idx)) STRICT",
+    "CREATE TABLE checkpoints(size INTEGER PRIMARY KEY, note TEXT NOT NULL) STRICT",
+    # Partial on purpose: a plain index on a column with few values tempts the planner away from the right one.
+    "CREATE UNIQUE INDEX entries_call ON entries(call_id, kind) WHERE call_id IS NOT NULL",
+    "CREATE INDEX entries_session ON entries(session, seq) WHERE session IS NOT NULL",
+    "CREATE INDEX entries_ref ON entries(ref, kind) WHERE ref IS NOT NULL",
+    # Against accidents only: whoever can write the file can drop a trigger.
+    f"CREATE TRIGGER entries_update BEFORE UPDATE ON entries {_REFUSE}",
+    f"CREATE TRIGGER entries_delete BEFORE DELETE ON entries {_REFUSE}",
+    f"CREATE VIEW records AS SELECT seq, time, kind, session, agent, call_id, ref, {_BODY}",
+    f"CREATE VIEW decisions AS SELECT seq, time, session, agent, call_id, {_BODY} WHERE kind = 'decision'",
+)
+_AUTOMATIC: Final = {("index", "sqlite_autoindex_tiles_1", "tiles", None)}
+
+
+def _expected() -> set[tuple[str | None, ...]]:
+    found: set[tuple[str | None, ...]] = set(_AUTOMATIC)
+    for sql in OBJECTS:
+        words = sql.replace("UNIQUE ", "").split()
+        kind, name = words[1].lower(), words[2].partition("(")[0]
+        owner = words[words.index("ON") + 1].partition("(")[0] if kind in {"index", "trigger"} else name
+        found.add((kind, name, owner, sql))
+    return found
+
+
+def check_schema(database: sqlite3.Connection) -> None:
+    """Raise LogForeignError unless this is an audit log of a known format, LogDamagedError if its objects were changed.
+
+    A forged view, index or trigger lies to whoever queries, so every object's SQL is compared.
+    """
+    application = database.execute("PRAGMA application_id").fetchone()[0]
+    version = database.execute("PRAGMA user_version").fetchone()[0]
+    if application != APPLICATION_ID:
+        raise LogForeignError("the database is not an audit log; check the path")
+    if version != FORMAT:
+        raise LogForeignError(f"the log has format {version}, this program reads {FORMAT}; use a newer one")
+    rows = database.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema")
+    found = {tuple(None if value is None else read_text(value) for value in row) for row in rows}
+    if found != _expected():
+        names = sorted({str(row[1]) for row in found ^ _expected()})
+        raise LogDamagedError(
+            f"the database's schema was changed at `{', '.join(names)[:200]}`; keep a copy and verify it"
+        )
+
+
+def harden(database: sqlite3.Connection) -> None:
+    """Settings for a file that somebody else may have prepared.
+
+    Not `trusted_schema = OFF`: SQLite before 3.41 counts `json_extract` in a generated column as unsafe. Instead the
+    schema is compared with the known one before anything in it is used.
+    """
+    database.execute("PRAGMA cell_size_check = ON")
+    database.text_factory = bytes
+
+
+def read_text(value: object) -> str:
+    """A TEXT value as the database returned it. Raises LogDamagedError if it is no UTF-8 text."""
+    if not isinstance(value, bytes):
+        raise LogDamagedError("a text of the database has another type; keep a copy and verify it")
+    try:
+        return value.decode()
+    except UnicodeDecodeError as error:
+        raise LogDamagedError("a text of the database is not UTF-8; keep a copy and verify it") from error
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[sqlite3.Connection]:
+    """A read-only connection that outlives no `with`; SQLite's errors leave it as ReadError or LogDamagedError.
+
+    Works next to a running writer and, for a finished copy, in a directory that cannot be written.
+    """
+    if not os.path.isfile(path):
+        raise ReadError(f"there is no database at `{path}`")
+    database = _connect(path)
+    try:
+        yield database
+    except sqlite3.DatabaseError as error:
+        raise translate(error, path) from error
+    except (OverflowError, UnicodeEncodeError) as error:  # what SQLite cannot even be asked
+        raise ReadError("a number or text to look for is nothing that a record can hold") from error
+    finally:
+        database.close()
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    plain = f"file:{quote(os.path.abspath(path))}?mode=ro"
+    # A WAL database cannot be opened where its -shm file can be neither found nor made. Only without a WAL is the
+    # file alone the whole log, and only then may it be read as immutable.
+    finished = not os.path.exists(f"{path}-wal") or os.path.getsize(f"{path}-wal") == 0
+    for uri in (plain, f"{plain}&immutable=1") if finished else (plain,):
+        database = None
+        try:
+            database = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=10.0, check_same_thread=False)
+            harden(database)
+            database.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        except sqlite3.DatabaseError as error:
+            if database is not None:
+                database.close()
+            if error.sqlite_errorcode & 0xFF not in {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}:
+                raise translate(error, path) from error
+        else:
+            return database
+    raise ReadError(f"cannot open `{path}`; copy it with its `-wal` file to a directory you can write")
+
+
+def translate(error: sqlite3.Error, path: Path) -> ReadError | LogDamagedError | LogForeignError:
+    """The error of this package that says what SQLite's means for a reader."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code == sqlite3.SQLITE_NOTADB:
+        return LogForeignError(f"`{path}` is not a database; check the path")
+    if code == sqlite3.SQLITE_CORRUPT:
+        return LogDamagedError(f"`{path}` is damaged: {error}; keep a copy and restore a backup")
+    return ReadError(f"cannot read `{path}`: {error}")
