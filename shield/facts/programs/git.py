@@ -1,0 +1,411 @@
+"""git: options before the subcommand, the repository's own configuration, remotes (git(1), gitattributes(5))."""
+
+import posixpath
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from shield.facts.filesystem import FileKind, FileSystemUnknownError
+from shield.facts.paths import resolve_path
+from shield.facts.place import Place
+from shield.facts.programs.invocation import Invocation, Special
+from shield.facts.programs.model import Use
+from shield.facts.programs.reading import Value
+from shield.types import Access, Operation, RunsCode
+
+__all__ = ["GIT"]
+
+_MAX_CONFIG = 65_536
+_MAX_LEVELS = 64
+# Settings of a repository that make git run something or read further settings (git-config(1)).
+_ACTIVE_SETTING = re.compile(
+    r"fsmonitor|external|textconv|sshcommand|pager|editor|hookspath|gitproxy|askpass|program|\[\s*(?:alias|filter|include|diff|"
+    r"merge|credential|difftool|mergetool|browser|protocol|interactive|sequence|man|gpg|url|uploadpack|trailer|core\.\w*proxy)|"
+    r"worktreeconfig|worktree\s*=|command|driver|cmd\s*=|helper|attributesfile|uploadpack|receivepack|vcs\s*=|update\s*=\s*!|"
+    r"ext::|\\\n",
+    re.IGNORECASE,
+)
+_REMOTE = re.compile(r'^\s*\[\s*remote\s+"([^"\\\n]+)"\s*\]', re.IGNORECASE | re.MULTILINE)
+_URL = re.compile(r"^\s*(?:push)?url\s*=\s*(\S+)\s*$", re.IGNORECASE | re.MULTILINE)
+
+
+def _git(call: Invocation) -> bool:
+    """The options before the subcommand."""
+    reading, arguments = call.reading, call.arguments
+    if arguments.has("-c", "--config-env", "--exec-path") and any(
+        not _harmless_setting(option.name, value) for option, value in arguments.given
+    ):
+        reading.code = True
+        reading.run(RunsCode.INLINE)
+    if arguments.has("-p", "--paginate"):
+        reading.caution()
+    for value in arguments.values("-C"):
+        reading.path(value, Access.READ)
+        reading.moved = value if reading.moved is None else None
+        reading.code |= reading.moved is None
+    for value in arguments.values("--git-dir", "--work-tree"):
+        reading.path(value, Access.READ)
+        reading.run(RunsCode.WORKSPACE)
+    if not call.operands:
+        return True
+    sub = call.operands[0]
+    if sub.fixed and sub.text not in ("version", "help", "init", "clone"):
+        _repository(call, writes=sub.text not in _READERS)
+    return sub.fixed and sub.text == "version"
+
+
+_HARMLESS_SETTINGS = re.compile(
+    r"(?:color\.\w+|core\.(?:quotepath|abbrev|autocrlf|filemode|precomposeunicode)|advice\.\w+|user\.(?:name|email)|"
+    r"diff\.(?:renames|algorithm|noprefix|mnemonicprefix|context)|log\.\w+|commit\.gpgsign=false|tag\.gpgsign=false|"
+    r"core\.fsmonitor=false|core\.pager=cat|safe\.directory|init\.defaultbranch|pull\.(?:rebase|ff))(?:=[\w ./@-]*)?\Z",
+    re.IGNORECASE,
+)
+_READERS_TEXT = """
+status diff log show shortlog rev-parse rev-list ls-files ls-tree cat-file blame describe merge-base branch tag
+remote config grep show-ref for-each-ref name-rev var count-objects check-ignore diff-tree diff-index diff-files
+reflog cherry whatchanged annotate
+"""
+_READERS = frozenset(_READERS_TEXT.split())
+
+
+def _harmless_setting(option: str, value: Value | None) -> bool:
+    if option == "-c":
+        return value is not None and value.fixed and bool(_HARMLESS_SETTINGS.match(value.text))
+    # `--exec-path` alone prints; with a value git runs its parts from there.
+    return option not in ("--config-env", "--exec-path") or (option == "--exec-path" and value is None)
+
+
+def _repository(call: Invocation, *, writes: bool) -> None:
+    """Judge the repository's own settings and hooks: a project directory may have brought them along."""
+    reading, context = call.reading, call.context
+    base = context.base
+    if reading.moved is not None and base is not None:
+        base = (
+            resolve_path(reading.moved.text, context.place, base=base, expand_tilde=False).path
+            if reading.moved.fixed
+            else None
+        )
+    text = _settings(context.place, base) if base is not None else None
+    if text is None or _ACTIVE_SETTING.search(text) or (writes and _hooks(context.place, base)):
+        reading.run(RunsCode.WORKSPACE)
+
+
+def _git_dir(place: Place, base: str) -> str | None:
+    """The repository's directory, "" where there is none, None where that cannot be known or is a pointer file."""
+    at = base
+    for _ in range(_MAX_LEVELS):
+        entry = place.files.lstat(posixpath.join(at, ".git"))
+        if entry is not None:
+            return posixpath.join(at, ".git") if entry.kind is FileKind.DIRECTORY else None
+        if place.files.lstat(posixpath.join(at, "HEAD")) is not None and place.files.lstat(
+            posixpath.join(at, "objects")
+        ):
+            return at  # a bare repository, found before anything above it
+        if at == "/":
+            return ""
+        at = posixpath.dirname(at)
+    return None
+
+
+def _settings(place: Place, base: str) -> str | None:
+    try:
+        folder = _git_dir(place, base)
+        if folder is None:
+            return None
+        if folder == "":
+            return ""
+        if place.files.lstat(posixpath.join(folder, "commondir")) is not None:
+            return None
+        config = posixpath.join(folder, "config")
+        entry = place.files.lstat(config)
+        if entry is None:
+            return ""
+        if entry.kind is not FileKind.FILE:
+            return None
+        content = place.files.read(config, _MAX_CONFIG)
+    except FileSystemUnknownError:
+        return None
+    return content.decode("utf-8", "replace") if content is not None else None
+
+
+def _hooks(place: Place, base: str | None) -> bool:
+    """Whether a hook may be there that is not one of git's samples."""
+    if base is None:
+        return True
+    try:
+        folder = _git_dir(place, base)
+        if folder == "":
+            return False
+        if folder is None:
+            return True
+        hooks = posixpath.join(folder, "hooks")
+        entry = place.files.lstat(hooks)
+        if entry is None:
+            return False
+        if entry.kind is not FileKind.DIRECTORY:
+            return True
+        return any(not name.endswith(".sample") for name in place.files.listdir(hooks, 256))
+    except FileSystemUnknownError:
+        return True
+
+
+def _rev(call: Invocation) -> bool:
+    """Operands are revisions or paths; git reads files outside its repository, too (`diff --no-index`)."""
+    for word in call.operands:
+        text = word.text if word.fixed else word.head
+        if (
+            text.startswith(("/", "~", "./", "../"))
+            or ".." in text.split("/")
+            or call.arguments.has("--no-index")
+            or not word.fixed
+        ):
+            call.reading.path(word, Access.READ)
+    return True
+
+
+def _rev_write(call: Invocation) -> bool:
+    first = call.operands[0].text if call.operands else "show"
+    if first in ("show", "exists") or first.startswith("HEAD"):
+        call.reading.operations.discard(Operation.WRITE)
+    else:
+        call.reading.caution()
+    return True
+
+
+def _branch(call: Invocation) -> bool:
+    """branch and tag list where nothing is named, or where a listing option says that names are patterns."""
+    arguments = call.arguments
+    changes = arguments.has(
+        "-d",
+        "-D",
+        "-m",
+        "-M",
+        "-c",
+        "-C",
+        "-f",
+        "--delete",
+        "--move",
+        "--copy",
+        "--force",
+        "-u",
+        "--set-upstream-to",
+        "--unset-upstream",
+        "--edit-description",
+        "-s",
+        "--sign",
+        "--message",
+        "-F",
+        "--file",
+        "--annotate",
+        "-v",
+        "--verify",
+    ) and not (call.name.endswith("branch") and arguments.has("-v") and not call.operands)
+    lists = arguments.has("-l", "--list", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at")
+    call.reading.operations.add(Operation.READ)
+    if changes or (call.operands and not lists):
+        call.reading.operations.add(Operation.WRITE)
+        if arguments.has("-d", "-D", "--delete"):
+            call.reading.operations.add(Operation.DELETE)
+        if arguments.has("--edit-description", "-s", "--sign", "-u", "--verify"):
+            call.reading.caution()
+    return True
+
+
+def _remote(call: Invocation) -> bool:
+    words = [word.text for word in call.operands]
+    call.reading.operations.add(Operation.READ)
+    if not words or words[0] == "get-url":
+        return True
+    if words[0] in ("show", "update", "prune"):
+        call.reading.operations.add(Operation.NETWORK)
+        call.reading.unknown.append("which hosts `git remote` talks to is not known")
+        return True
+    call.reading.operations.add(Operation.WRITE)
+    for word in call.operands[2:]:
+        _url(call, word)
+    return True
+
+
+def _config(call: Invocation) -> bool:
+    """Reading is one of the forms that cannot set anything."""
+    arguments = call.arguments
+    words = [word for word in call.operands if word.fixed]
+    reads = arguments.has("--get", "--get-all", "--get-regexp", "--list", "-l", "--get-urlmatch")
+    verb = words[0].text if words else ""
+    if reads or verb in ("get", "list") or (len(call.operands) == 1 and "." in verb):
+        call.reading.operations.add(Operation.READ)
+        if not (
+            arguments.has(
+                "--add",
+                "--unset",
+                "--unset-all",
+                "--replace-all",
+                "--rename-section",
+                "--remove-section",
+                "-e",
+                "--edit",
+            )
+        ):
+            return True
+    call.reading.path(Value(text=".git/config", head=".git/config"), Access.WRITE)
+    if arguments.has("--global", "--system"):
+        home = Value(text=posixpath.join(call.context.place.home, ".gitconfig"), head="/")
+        call.reading.path(home, Access.WRITE)
+    call.reading.caution()
+    return True
+
+
+def _stash(call: Invocation) -> bool:
+    first = call.operands[0].text if call.operands else (call.words[0].text if call.words else "push")
+    call.reading.operations |= {Operation.READ}
+    if first == "list" and len(call.words) == 1:
+        return True
+    if first == "show" and all(word.fixed and not word.text.startswith("--ext") for word in call.words):
+        return True
+    call.reading.operations |= {Operation.WRITE, Operation.DELETE}
+    call.reading.reshapes = True
+    for word in call.words[1:]:
+        if word.text.startswith(("/", "~", "..")):
+            call.reading.use(Use.EDIT, word)
+    return True
+
+
+def _anything(call: Invocation) -> bool:
+    call.reading.run(RunsCode.WORKSPACE)
+    for word in call.words:
+        if word.text.startswith(("/", "~", "./", "../")):
+            call.reading.use(Use.ANY, word)
+    return True
+
+
+def _writes(call: Invocation) -> bool:
+    call.reading.reshapes |= not call.name.endswith((" add", " commit", " stage"))
+    if call.name.endswith(" rm"):
+        for word in call.operands:
+            call.reading.path(word, Access.DELETE, recursive=call.arguments.has("-r"))
+    if call.arguments.has("-i", "-e", "--edit", "--interactive", "-S", "--gpg-sign"):
+        call.reading.run(RunsCode.INLINE)
+    if call.name.endswith(" commit") and not call.arguments.has(
+        "-m", "--message", "-F", "--file", "--no-edit", "-C", "--dry-run"
+    ):
+        call.reading.run(RunsCode.INLINE)  # an editor
+    return False
+
+
+_TRANSFER_FLAGS_TEXT = """
+-q -v -n -f -u -a -p -t -4 -6 --quiet --verbose --dry-run --force --force-with-lease --force-if-includes
+--set-upstream --all --mirror --tags --no-tags --prune --delete --follow-tags --atomic --progress --porcelain
+--no-verify --rebase --no-rebase --ff-only --ff --no-ff --no-edit --no-commit --squash --autostash --unshallow
+--update-shallow --depth --shallow-since --heads --refs --symref --get-url --exit-code --branches --multiple --keep
+--no-recurse-submodules --ipv4 --ipv6 --prune-tags --update-head-ok --jobs -j -k -d -P --sort --no-progress --stat
+--no-stat
+"""
+_TRANSFER_FLAGS = frozenset(_TRANSFER_FLAGS_TEXT.split())
+
+
+def _transfer(call: Invocation) -> bool:
+    """fetch, pull, push, ls-remote: what is named is a URL, or a remote of the repository's settings."""
+    reading = call.reading
+    reading.operations |= {Operation.NETWORK, Operation.READ}
+    verb = call.name.rpartition(" ")[2]
+    if verb in ("fetch", "pull"):
+        reading.operations.add(Operation.WRITE)
+        reading.reshapes = True
+    names: list[Value] = []
+    for word in call.words:
+        if not word.fixed:
+            reading.loose |= word.many or not word.head
+            names.append(word)
+        elif not word.text.startswith("-"):
+            names.append(word)
+        else:
+            reading.flags.append(word.text.partition("=")[0])
+            if word.text.partition("=")[0] not in _TRANSFER_FLAGS:
+                # `--upload-pack`, `--receive-pack`, `--exec`, `-o` and whatever else is not known.
+                reading.run(RunsCode.INLINE)
+                reading.code = True
+    remote = names[0] if names else Value(text="origin", head="origin")
+    _url(call, remote)
+    return True
+
+
+def _url(call: Invocation, word: Value) -> None:
+    reading = call.reading
+    text = word.text
+    reading.operations.add(Operation.NETWORK)
+    if not word.fixed:
+        reading.unknown.append(f"what `{text[:80]}` names is not known")
+    elif "::" in text:
+        # `ext::sh -c …` and other remote helpers run a program (gitremote-helpers(7)).
+        reading.run(RunsCode.INLINE)
+        reading.code = True
+    elif "://" in text or re.match(r"[\w.-]+@?[\w.-]*:", text):
+        _address(call, text)
+    elif text.startswith(("/", ".", "~")):
+        reading.path(word, Access.READ, Access.WRITE, recursive=True)
+        reading.run(RunsCode.WORKSPACE)
+    else:
+        found = _remote_urls(call, text)
+        if not found:
+            reading.unknown.append(f"where the remote `{text[:80]}` is, is not known")
+        for url in found:
+            if "::" in url:
+                reading.run(RunsCode.INLINE)
+                reading.code = True
+            elif "://" in url or ":" in url:
+                _address(call, url)
+            else:
+                reading.path(Value(text=url, head=url), Access.READ, Access.WRITE, recursive=True)
+
+
+def _address(call: Invocation, text: str) -> None:
+    if text.startswith("file:"):
+        path = text.removeprefix("file://")
+        call.reading.path(Value(text=path, head=path), Access.READ, Access.WRITE, recursive=True)
+    elif "://" in text:
+        call.reading.hosts.append(Value(text=text, head=text))
+    else:
+        call.reading.hosts.append(Value(text="ssh://" + text.partition(":")[0], head="ssh://"))
+
+
+def _remote_urls(call: Invocation, name: str) -> list[str]:
+    base = call.context.base
+    if base is None or call.reading.moved is not None:
+        return []
+    settings = _settings(call.context.place, base)
+    for match in _REMOTE.finditer(settings or ""):
+        if match[1] == name and settings is not None:
+            section = settings[match.end() :].split("\n[", 1)[0]
+            return _URL.findall(section)
+    return []
+
+
+def _clone(call: Invocation) -> bool:
+    reading, operands = call.reading, call.operands
+    reading.operations |= {Operation.NETWORK, Operation.WRITE, Operation.READ}
+    reading.reshapes = True
+    if operands:
+        _url(call, operands[0])
+    name = operands[0].text.rstrip("/").removesuffix(".git").rpartition("/")[2].rpartition(":")[2] if operands else "."
+    target = operands[1] if len(operands) > 1 else Value(text=name or ".", head=name or ".")
+    reading.path(target, Access.WRITE, recursive=True)
+    if call.recursive:
+        reading.unknown.append("which hosts its submodules name is not known")
+    return True
+
+
+GIT: Mapping[str, Special] = MappingProxyType(
+    {
+        "git": _git,
+        "rev": _rev,
+        "rev_write": _rev_write,
+        "branch": _branch,
+        "remote": _remote,
+        "config": _config,
+        "stash": _stash,
+        "anything": _anything,
+        "writes": _writes,
+        "transfer": _transfer,
+        "clone": _clone,
+    }
+)

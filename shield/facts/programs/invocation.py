@@ -1,0 +1,160 @@
+"""One invocation: a program's entry put to the words it was given."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from shield.facts.place import Place
+from shield.facts.programs.model import Model, Use
+from shield.facts.programs.reading import Arguments, Nested, NestedKind, Reading, Value, read_arguments
+from shield.types import Operation, RunsCode
+
+__all__ = ["Context", "Invocation", "Special", "read_invocation"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """Where the invocation stands. `bases`: the directories it may run in (None: anywhere). `piped`: another command
+    or a here-document feeds it; `fetched`: what feeds it came from the network."""
+
+    place: Place
+    bases: tuple[str | None, ...] = (None,)
+    piped: bool = False
+    fetched: bool = False
+
+    @property
+    def base(self) -> str | None:
+        return self.bases[0] if len(self.bases) == 1 else None
+
+
+@dataclass(slots=True)
+class Invocation:
+    """What a special reader works on. It answers True where it has taken the operands for itself."""
+
+    name: str
+    model: Model
+    words: tuple[Value, ...]
+    reading: Reading
+    context: Context
+    arguments: Arguments = field(default_factory=Arguments)
+    recursive: bool = False
+
+    @property
+    def operands(self) -> list[Value]:
+        return self.arguments.operands
+
+    def command(self, words: list[Value], *, elsewhere: bool = False) -> None:
+        """These words are a command that would run."""
+        if words:
+            self.reading.operations.add(Operation.EXECUTE)
+            self.reading.nested.append(
+                Nested(
+                    kind=NestedKind.ARGV,
+                    words=tuple(words),
+                    via=(self.name,),
+                    moved=self.reading.moved,
+                    elsewhere=elsewhere,
+                )
+            )
+
+
+Special = Callable[[Invocation], bool]
+
+
+def read_invocation(
+    name: str, model: Model, words: tuple[Value, ...], context: Context, specials: Mapping[str, Special]
+) -> Reading:
+    """What `name words…` does, by `model`. A special reader that the entry names but nobody gives is cautious."""
+    reading = Reading(operations=set(model.does))
+    call = Invocation(name=name, model=model, words=words, reading=reading, context=context)
+    _read(call, specials)
+    if reading.loose and not model.steady:
+        # An argument of unknown value could be an option, and this program has options that change what it does.
+        reading.code = True
+        reading.caution()
+    return reading
+
+
+def _read(call: Invocation, specials: Mapping[str, Special]) -> None:
+    model, reading = call.model, call.reading
+    call.arguments = read_arguments(model, call.words, reading) if model.options else Arguments()
+    if not model.options:
+        call.arguments = _bare_arguments(model, call.words, reading, special=model.special is not None)
+    reading.run(model.runs)
+    spared = _options(call)
+    if model.special is not None:
+        special = specials.get(model.special)
+        if special is None:
+            reading.caution()
+        elif special(call):
+            return
+    if model.subcommands is not None:
+        _subcommand(call, specials)
+        return
+    _operands(call, spared=spared)
+
+
+def _bare_arguments(model: Model, words: tuple[Value, ...], reading: Reading, *, special: bool) -> Arguments:
+    """Without a table of options every option is foreign, but for readers that parse the words themselves."""
+    if special or model.leading:
+        return Arguments(operands=list(words))
+    return read_arguments(model, words, reading)
+
+
+def _options(call: Invocation) -> bool:
+    """Apply the options; answers whether one of them took the first operand's place."""
+    reading = call.reading
+    for option, value in call.arguments.given:
+        if option.value is Use.CHDIR and value is not None:
+            reading.use(Use.CHDIR, value)
+    spared = False
+    call.recursive = call.model.tree or any(option.recursive for option, _ in call.arguments.given)
+    for option, value in call.arguments.given:
+        spared |= option.spares_first
+        reading.operations |= option.adds
+        reading.run(option.runs)
+        if option.value is not None and value is not None and option.value is not Use.CHDIR:
+            reading.use(option.value, value)
+    return spared
+
+
+def _operands(call: Invocation, *, spared: bool) -> None:
+    model = call.model
+    operands = list(call.operands)
+    if not spared:
+        for use in model.first:
+            if operands:
+                call.reading.use(use, operands.pop(0), recursive=call.recursive)
+    if model.rest is Use.COMMAND:
+        call.command(operands)
+        return
+    if not operands and model.default is not None:
+        operands = [Value(text=model.default, head=model.default)]
+    for index, value in enumerate(operands):
+        use = model.last if model.last is not None and index == len(operands) - 1 else model.rest
+        call.reading.use(use, value, recursive=call.recursive)
+
+
+def _subcommand(call: Invocation, specials: Mapping[str, Special]) -> None:
+    assert call.model.subcommands is not None
+    reading = call.reading
+    if not call.operands:
+        return
+    word = call.operands[0]
+    sub = call.model.subcommands.get(word.text) if word.fixed else None
+    if sub is None:
+        reading.caution()
+        reading.run(RunsCode.WORKSPACE)
+        reading.code |= not word.fixed
+        for value in call.operands[1:]:
+            reading.use(Use.ANY, value)
+        return
+    reading.operations |= sub.does
+    inner = Invocation(
+        name=f"{call.name} {word.text}",
+        model=sub,
+        words=tuple(call.operands[1:]),
+        reading=reading,
+        context=call.context,
+    )
+    _read(inner, specials)
+    reading.loose &= not sub.steady

@@ -1,0 +1,94 @@
+"""What a pattern may match: a superset of bash's pathname expansion, bounded (bash(1) Pattern Matching)."""
+
+import posixpath
+import re
+from fnmatch import translate
+
+from shield.facts.filesystem import FileKind, FileSystemUnknownError
+from shield.facts.paths import resolve_path
+from shield.facts.place import Place
+
+__all__ = ["Matches", "fixed_directory", "may_be_option", "superset"]
+
+_MAX_MATCHES = 64
+_MAX_ENTRIES = 4096
+_ESCAPED = re.compile(r"\[([*?\[\\])\]")
+_OPTION = re.compile(r"--[A-Za-z0-9\-]+=")
+_SPECIAL = re.compile(r"[*?\[]")
+
+Matches = tuple[str, ...] | None
+
+
+def fixed_directory(pattern: str) -> str:
+    """The directory that every match lies in: what stands before the first component with a pattern."""
+    fixed: list[str] = []
+    parts = pattern.split("/")
+    for part in parts[:-1]:
+        if _SPECIAL.search(_ESCAPED.sub("x", part)):
+            break
+        fixed.append(_ESCAPED.sub(r"\1", part))
+    lead = "/".join(fixed)
+    return lead or ("/" if pattern.startswith("/") else ".")
+
+
+def superset(pattern: str, place: Place, base: str | None) -> Matches:
+    """Paths as the shell would write them, at least all that match; None where they cannot be known or are too many."""
+    absolute = pattern.startswith("/")
+    found = ["/"] if absolute else [""]
+    try:
+        for part in pattern.split("/"):
+            if not part:
+                continue
+            grown: list[str] = []
+            for lead in found:
+                grown.extend(_step(lead, part, place, base))
+                if len(grown) > _MAX_MATCHES:
+                    return None
+            found = grown
+    except FileSystemUnknownError:
+        return None
+    return tuple(found)
+
+
+def may_be_option(pattern: str, place: Place, base: str | None) -> bool:
+    """Whether a match may begin with a dash, so that a program takes it for an option."""
+    first = pattern.partition("/")[0]
+    if not _SPECIAL.match(_ESCAPED.sub("x", first)):
+        # `--include=*.py`: whatever matches begins with that same option.
+        return first.startswith("-") and not _OPTION.match(first)
+    if base is None:
+        return True
+    try:
+        names = place.files.listdir(base, _MAX_ENTRIES)
+    except FileSystemUnknownError:
+        return True
+    return any(name.startswith("-") for name in names)
+
+
+def _step(lead: str, part: str, place: Place, base: str | None) -> list[str]:
+    if not _SPECIAL.search(_ESCAPED.sub("x", part)):
+        return [posixpath.join(lead, _ESCAPED.sub(r"\1", part))]
+    resolved = resolve_path(lead or ".", place, base=base, expand_tilde=False)
+    if resolved.path is None:
+        raise FileSystemUnknownError("the directory of a pattern is not known")
+    if not resolved.exists or resolved.stat is None or resolved.stat.kind is not FileKind.DIRECTORY:
+        return []
+    rule = _component(part)
+    hidden = part.startswith((".", "["))
+    names = [*place.files.listdir(resolved.path, _MAX_ENTRIES), *([".", ".."] if part.startswith(".") else [])]
+    return [
+        posixpath.join(lead, name) for name in names if (hidden or not name.startswith(".")) and rule.fullmatch(name)
+    ]
+
+
+def _component(part: str) -> re.Pattern[str]:
+    """Literal text, `?` and `*` exactly; from the first bracket expression on, anything."""
+    at = 0
+    while at < len(part):
+        escaped = _ESCAPED.match(part, at)
+        if escaped is None and part[at] == "[":
+            part = part[:at] + "*"
+            break
+        at = escaped.end() if escaped is not None else at + 1
+    # fnmatch's expression does not backtrack over stars, whatever the names are.
+    return re.compile(translate(part), re.IGNORECASE)

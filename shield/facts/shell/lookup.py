@@ -1,0 +1,137 @@
+"""Which file a command name would run, and where it comes from (bash(1) COMMAND EXECUTION)."""
+
+import posixpath
+from dataclasses import dataclass
+
+from shield.facts.filesystem import FileKind, FileSystemUnknownError
+from shield.facts.paths import resolve_path
+from shield.facts.place import Place
+from shield.types import Origin
+
+__all__ = ["BUILTINS", "KEYWORDS", "Found", "Lookup"]
+
+_BUILTINS_TEXT = """
+. : [ alias bg bind break builtin caller cd command compgen complete compopt continue declare dirs disown echo
+enable eval exec exit export false fc fg getopts hash help history jobs kill let local logout mapfile popd printf
+pushd pwd read readarray readonly return set shift shopt source suspend test times trap true type typeset ulimit
+umask unalias unset wait
+"""
+BUILTINS = frozenset(_BUILTINS_TEXT.split())
+KEYWORDS = frozenset(["time"])
+_SYSTEM = (
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib64",
+    "/opt",
+    "/nix/store",
+    "/snap",
+    "/gnu/store",
+    "/System",
+    "/Library",
+)
+_HOMEBREW = ("/opt/homebrew", "/usr/local", "/home/linuxbrew/.linuxbrew")
+_TEMP = ("/tmp", "/var/tmp", "/dev/shm", "/private/tmp", "/private/var/tmp", "/private/var/folders", "/run/user")  # noqa: S108 - names, not uses
+_TRUST = (Origin.SYSTEM, Origin.USER, Origin.TEMP, Origin.WORKSPACE, Origin.UNKNOWN)
+_MAX_ENTRIES = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    file: str | None = None
+    origin: Origin = Origin.UNKNOWN
+
+
+class Lookup:
+    """Looks each name up once per command line; asks the disk only for names that are used."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._found: dict[tuple[str, str | None, str | None, bool], Found] = {}
+        self._roots: tuple[str, ...] | None = None
+        temp = place.env.get("TMPDIR", "")
+        self._temp = _prefixes((*_TEMP, temp) if temp.startswith("/") else _TEMP)
+        self._home = _prefixes((place.home,)) if place.home.strip("/") else ()
+
+    def find(self, name: str, base: str | None, path: str | None, *, builtins: bool = True) -> Found:
+        """What `name` runs with this PATH (None: not known) in the directory `base`."""
+        if builtins and (name in BUILTINS or name in KEYWORDS):
+            return Found(None, Origin.BUILTIN)
+        key = (name, base, path, builtins)
+        found = self._found.get(key)
+        if found is None:
+            found = self._search(name, base, path)
+            self._found[key] = found
+        return found
+
+    def _search(self, name: str, base: str | None, path: str | None) -> Found:
+        if not name:
+            return Found()
+        if "/" in name:
+            return self._file(name, base) or Found()
+        if path is None:
+            return Found()
+        entries = path.split(":")
+        if len(entries) > _MAX_ENTRIES:
+            return Found()
+        for entry in entries:
+            # An empty entry is the current directory; `~` in PATH is left to the shell that reads it.
+            folder = entry or "."
+            if not folder.startswith("/") and (base is None or folder.startswith("~")):
+                return Found()
+            try:
+                if folder.startswith("/") and self._place.files.lstat(posixpath.join(folder, name)) is None:
+                    continue
+            except FileSystemUnknownError:
+                return Found()
+            found = self._file(posixpath.join(folder, name), base)
+            if found is not None:
+                return found
+        return Found()
+
+    def _file(self, path: str, base: str | None) -> Found | None:
+        """The program at `path`: None where nothing there can be run, an unknown one where that cannot be told."""
+        raw = path if path.startswith("/") else "./" + path
+        resolved = resolve_path(raw, self._place, base=base, expand_tilde=False)
+        if resolved.path is None:
+            return Found()
+        if not resolved.exists or resolved.stat is None:
+            return None
+        if resolved.stat.kind is not FileKind.FILE or not resolved.stat.executable:
+            return None
+        # INVARIANT: the least trusted of where the name was found and where its file lies decides.
+        named = path if path.startswith("/") else posixpath.normpath(posixpath.join(base or "/", path))
+        parent = resolve_path(posixpath.dirname(named), self._place, base=None, expand_tilde=False).path
+        seen = {resolved.path, named} if parent is None else {resolved.path, named, parent}
+        origins = [self._origin(item) for item in seen]
+        worst = Origin.UNKNOWN if parent is None else max(origins, key=_TRUST.index)
+        if worst is Origin.SYSTEM and resolved.stat.uid != 0 and not resolved.path.startswith(_HOMEBREW_PREFIXES):
+            worst = Origin.USER
+        if worst is Origin.SYSTEM and resolved.stat.mode & 0o002:
+            worst = Origin.UNKNOWN
+        return Found(resolved.path, worst)
+
+    def _origin(self, path: str) -> Origin:
+        if self._roots is None:
+            roots = []
+            for root in self._place.workspace_roots:
+                resolved = resolve_path(root, self._place, base=None, expand_tilde=False).path
+                roots.extend([root] if resolved is None else [root, resolved])
+            self._roots = _prefixes(tuple(roots))
+        slashed = path + "/"
+        if slashed.startswith(self._roots):
+            return Origin.WORKSPACE
+        if slashed.startswith(self._temp):
+            return Origin.TEMP
+        if slashed.startswith(self._home):
+            return Origin.USER
+        return Origin.SYSTEM if slashed.startswith(_SYSTEM_PREFIXES) else Origin.UNKNOWN
+
+
+def _prefixes(roots: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(root.rstrip("/") + "/" for root in roots)
+
+
+_SYSTEM_PREFIXES = _prefixes(_SYSTEM + _HOMEBREW)
+_HOMEBREW_PREFIXES = _prefixes(_HOMEBREW)

@@ -1,0 +1,76 @@
+"""Redirections: the files and hosts they open (bash(1) REDIRECTION)."""
+
+import re
+from collections.abc import Callable, Iterable
+
+from shield.facts.programs.reading import Reading, Value
+from shield.facts.shell.script import RedirectNode, Word
+from shield.types import Access, Operation, Redirect
+
+__all__ = ["read_redirects"]
+
+_NETWORK = re.compile(r"/dev/(?:tcp|udp)/([^/]+)/([^/]+)\Z")
+# Writing here goes nowhere, or to what the command was given.
+_STREAMS = frozenset(
+    [
+        "/dev/null",
+        "/dev/stdin",
+        "/dev/stdout",
+        "/dev/stderr",
+        "/dev/tty",
+        "/dev/zero",
+        "/dev/fd/0",
+        "/dev/fd/1",
+        "/dev/fd/2",
+    ]
+)
+_ACCESS = {
+    ">": (Access.WRITE,),
+    ">>": (Access.WRITE,),
+    ">|": (Access.WRITE,),
+    "&>": (Access.WRITE,),
+    "&>>": (Access.WRITE,),
+    ">&": (Access.WRITE,),
+    "<": (Access.READ,),
+    "<&": (Access.READ,),
+    "<>": (Access.READ, Access.WRITE),
+}
+
+
+def read_redirects(
+    nodes: Iterable[RedirectNode], values: Callable[[Word], list[Value]]
+) -> tuple[tuple[Redirect, ...], Reading]:
+    """The redirections as facts, and what they open."""
+    reading = Reading()
+    out: list[Redirect] = []
+    for node in nodes:
+        fd = node.fd if node.fd is not None else {"<": 0, ">": 1}.get(node.op[:1])
+        if node.op.endswith("-"):
+            out.append(Redirect(op=node.op, target=None, fd=fd))
+            continue
+        found = values(node.target) if not node.op.startswith("<<") else []
+        if node.op.startswith("<<"):
+            known = all(part.script is None and part.kind.value == "literal" for part in node.target)
+            text = "".join(part.text for part in node.target)
+            out.append(Redirect(op=node.op, target=text if known else None, fd=fd))
+            continue
+        value = (
+            found[0] if len(found) == 1 else Value(text=" ".join(item.text for item in found), known=False, many=True)
+        )
+        out.append(Redirect(op=node.op, target=value.text if value.fixed else None, fd=fd))
+        if value.fixed and node.op in (">&", "<&") and re.fullmatch(r"\d+-?", value.text):
+            continue
+        if value.fixed and value.text in _STREAMS:
+            continue
+        network = _NETWORK.match(value.text)
+        if network is not None or (not value.fixed and value.text.startswith("/dev/")):
+            reading.operations.add(Operation.NETWORK)
+            host = f"{network[1]}:{network[2]}" if network is not None else value.text
+            reading.hosts.append(Value(text=host, known=value.fixed))
+            continue
+        accesses = _ACCESS.get(node.op)
+        if accesses is None:
+            reading.caution()
+            accesses = (Access.READ, Access.WRITE)
+        reading.path(value, *accesses)
+    return tuple(out), reading

@@ -1,0 +1,35 @@
+"""What earlier commands of a line may have put where later ones look: links and whole trees.
+
+Facts are taken before anything runs. `mv a b && cat b/link` reads through a link that is not at `b` yet.
+"""
+
+from collections.abc import Iterable
+
+from shield.types import Access, PathFact
+
+__all__ = ["Touched"]
+
+
+class Touched:
+    """Places that a command of the line may have reshaped, and by which command."""
+
+    def __init__(self) -> None:
+        self._places: dict[str, str] = {}
+
+    def add(self, name: str, facts: Iterable[PathFact]) -> None:
+        for fact in facts:
+            if fact.access in (Access.WRITE, Access.DELETE) and fact.resolved is not None:
+                self._places.setdefault(fact.resolved, name)
+
+    def trees(self, name: str, bases: Iterable[str | None]) -> None:
+        for base in bases:
+            self._places.setdefault(base if base is not None else "/", name)
+
+    def note(self, fact: PathFact) -> str | None:
+        """Why a path cannot be known, if it lies where something was reshaped."""
+        if fact.resolved is None:
+            return None
+        for place, name in self._places.items():
+            if fact.resolved == place or fact.resolved.startswith(place.rstrip("/") + "/"):
+                return f"`{fact.raw[:80]}` may be another file after `{name}` has run"
+        return None

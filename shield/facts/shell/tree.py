@@ -1,0 +1,446 @@
+"""The line as the grammar of tree-sitter-bash sees it, kept to an allowlist of node types.
+
+The tree is walked for every command in it, also where something beside it was not understood: block rules see whole
+lists. `complete` says whether nothing but known nodes stood there; the grammar itself is known to be wrong in places
+(a backtick in `"${x:-…}"`, `r\\<newline>m`, CR), so that alone is never consent.
+"""
+
+import re
+from dataclasses import dataclass
+
+import tree_sitter
+import tree_sitter_bash
+
+from shield.facts.shell.script import (
+    MAX_DEPTH,
+    AndOr,
+    Assignment,
+    Part,
+    PartKind,
+    Pipeline,
+    RedirectNode,
+    Script,
+    Simple,
+    Word,
+    ansi_c,
+    joined,
+)
+
+__all__ = ["Tree", "read_tree"]
+
+_LANGUAGE = tree_sitter.Language(tree_sitter_bash.language())
+_MAX_NODES = 20_000
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_DQ_ESCAPE = re.compile(r'\\([$`"\\])')
+_BACKTICKS = re.compile(r"`([^`]*)`")
+_PARAMETER = re.compile(r"\s*\$\{([A-Za-z_][A-Za-z0-9_]*)\}\Z")
+_PLAIN_COMMANDS = frozenset({"command", "declaration_command", "unset_command", "test_command"})
+_WORDS = frozenset(
+    {
+        "word",
+        "number",
+        "string",
+        "raw_string",
+        "ansi_c_string",
+        "translated_string",
+        "concatenation",
+        "simple_expansion",
+        "expansion",
+        "command_substitution",
+        "process_substitution",
+        "arithmetic_expansion",
+        "brace_expression",
+        "variable_name",
+        "special_variable_name",
+        "test_operator",
+        "regex",
+        "extglob_pattern",
+    }
+)
+# Compound statements: their commands are listed, the line as a whole is not understood yet.
+_SEPARATORS = frozenset({";", "\n", "&", "&&", "||", ";;", "comment", "heredoc_start", "heredoc_end"})
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    script: Script
+    complete: bool
+    functions: frozenset[str]
+
+
+def read_tree(text: bytes) -> Tree:
+    """Parse UTF-8 `text`. Never raises for any bytes; the number of nodes looked at is bounded."""
+    walker = _Walker(text)
+    root = tree_sitter.Parser(_LANGUAGE).parse(text).root_node
+    if root.has_error:
+        walker.complete = False
+    lists = walker.statements(root, 0)
+    return Tree(Script(tuple(lists)), walker.complete, frozenset(walker.functions))
+
+
+class _Walker:
+    def __init__(self, text: bytes) -> None:
+        self.text = text
+        self.complete = True
+        self.functions: set[str] = set()
+        self.extra: list[AndOr] = []
+        self.nodes = 0
+
+    def source(self, node: tree_sitter.Node) -> str:
+        return self.text[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
+    def enter(self, depth: int) -> bool:
+        self.nodes += 1
+        if depth > 20 * MAX_DEPTH or self.nodes > _MAX_NODES:
+            self.complete = False
+            return False
+        return True
+
+    # --- statements -------------------------------------------------------------------------------------------------
+
+    def statements(self, node: tree_sitter.Node, depth: int) -> list[AndOr]:
+        """The lists among a node's children, in order, flattened out of compound statements."""
+        out: list[AndOr] = []
+        if not self.enter(depth):
+            return out
+        for child in node.children:
+            kind = child.type
+            if kind == "&":
+                if out:
+                    last = out[-1]
+                    out[-1] = AndOr(last.pipelines, last.operators, background=True)
+                continue
+            if kind in (";", "\n", "comment"):
+                continue
+            out.extend(self.statement(child, depth + 1))
+        return out
+
+    def statement(self, node: tree_sitter.Node, depth: int) -> list[AndOr]:
+        """One statement: its own list, after the lists found inside its words."""
+        outer, self.extra = self.extra, []
+        kind = node.type
+        found: list[AndOr]
+        if kind in ("list", "pipeline", "redirected_statement", "variable_assignment", "variable_assignments"):
+            found = self.joined_list(node, depth)
+        elif kind in _PLAIN_COMMANDS:
+            found = [AndOr((Pipeline((self.simple(node, depth),)),))]
+        else:
+            found = self.compound(node, depth)
+        found = self.extra + found
+        self.extra = outer
+        return found
+
+    def joined_list(self, node: tree_sitter.Node, depth: int) -> list[AndOr]:
+        pipelines: list[Pipeline] = []
+        operators: list[str] = []
+        if self.flatten(node, pipelines, operators, depth) and pipelines:
+            return [AndOr(tuple(pipelines), tuple(operators))]
+        self.complete = False
+        return [AndOr((pipeline,)) for pipeline in pipelines]
+
+    def flatten(self, node: tree_sitter.Node, pipelines: list[Pipeline], operators: list[str], depth: int) -> bool:
+        """Add what a list, pipeline or command holds; False where a part of it is a compound statement."""
+        if not self.enter(depth):
+            return False
+        kind = node.type
+        if kind == "list":
+            whole = True
+            for child in node.children:
+                if child.type in ("&&", "||"):
+                    operators.append(child.type)
+                elif child.type != "comment":
+                    whole &= self.flatten(child, pipelines, operators, depth + 1)
+            return whole
+        if kind == "redirected_statement":
+            return self.redirected(node, pipelines, operators, depth)
+        if kind == "pipeline":
+            stages: list[Simple] = []
+            whole = True
+            for child in node.children:
+                if child.type in ("|", "|&", "comment"):
+                    continue
+                inner: list[Pipeline] = []
+                whole &= self.flatten(child, inner, operators, depth + 1)
+                stages.extend(stage for pipeline in inner for stage in pipeline.stages)
+                whole &= len(inner) == 1
+            if stages:
+                pipelines.append(Pipeline(tuple(stages)))
+            return whole
+        if kind in _PLAIN_COMMANDS or kind in ("variable_assignment", "variable_assignments"):
+            pipelines.append(Pipeline((self.simple(node, depth + 1),)))
+            return True
+        for inner_list in self.compound(node, depth + 1):
+            pipelines.extend(inner_list.pipelines)
+        return False
+
+    def redirected(self, node: tree_sitter.Node, pipelines: list[Pipeline], operators: list[str], depth: int) -> bool:
+        """A statement with redirections: the grammar hangs them on the whole list, the shell on its last command."""
+        whole = True
+        redirects: list[RedirectNode] = []
+        words: list[Word] = []
+        before = len(pipelines)
+        for child in node.children:
+            if child.type.endswith("_redirect"):
+                self.redirect(child, redirects, words, depth)
+            else:
+                whole &= self.flatten(child, pipelines, operators, depth + 1)
+        if len(pipelines) == before:
+            pipelines.append(Pipeline((Simple((), tuple(words), tuple(redirects)),)))
+            return whole and not words
+        stages = pipelines[-1].stages
+        last = stages[-1]
+        last = Simple(last.assignments, (*last.words, *words), (*last.redirects, *redirects))
+        pipelines[-1] = Pipeline((*stages[:-1], last))
+        return whole
+
+    def compound(self, node: tree_sitter.Node, depth: int) -> list[AndOr]:
+        """Anything that is not plain: list every command in it, and say that the line is not complete."""
+        self.complete = False
+        out: list[AndOr] = []
+        if not self.enter(depth):
+            return out
+        outer, self.extra = self.extra, []
+        if node.type == "function_definition":
+            name = node.child_by_field_name("name")
+            if name is not None:
+                self.functions.add(self.source(name))
+        for child in node.children:
+            kind = child.type
+            if (
+                kind in _PLAIN_COMMANDS
+                or kind in ("list", "pipeline", "redirected_statement")
+                or kind.startswith("variable_assignment")
+            ):
+                out.extend(self.statement(child, depth + 1))
+            elif kind in _WORDS:
+                word = self.word(child, depth + 1)
+                out.extend(self.extra)
+                self.extra = []
+                for part in word:
+                    out.extend(part.script.lists if part.script is not None else ())
+            elif kind.endswith("_redirect"):
+                redirects: list[RedirectNode] = []
+                words: list[Word] = []
+                self.redirect(child, redirects, words, depth)
+                out.extend(self.extra)
+                self.extra = []
+                out.append(AndOr((Pipeline((Simple((), tuple(words), tuple(redirects)),)),)))
+            elif child.child_count:
+                out.extend(self.compound(child, depth + 1))
+        self.extra = outer
+        return out
+
+    # --- commands ---------------------------------------------------------------------------------------------------
+
+    def simple(self, node: tree_sitter.Node, depth: int) -> Simple:
+        assignments: list[Assignment] = []
+        words: list[Word] = []
+        redirects: list[RedirectNode] = []
+        declares = node.type == "declaration_command"
+        if node.type == "variable_assignment":
+            return Simple((self.assignment(node, depth),))
+        for child in node.children:
+            kind = child.type
+            if kind == "command_name":
+                words.append(self.word(child.children[0], depth + 1) if child.children else self.word(child, depth))
+            elif kind == "variable_assignment" and not declares:
+                assignments.append(self.assignment(child, depth + 1))
+            elif kind == "variable_assignment":
+                words.append(self.declared(child, depth + 1))
+            elif kind.endswith("_redirect"):
+                self.redirect(child, redirects, words, depth)
+            elif kind in ("variable_name", "special_variable_name") or kind in _WORDS:
+                words.append(self.word(child, depth + 1))
+            elif kind == "comment":
+                continue
+            else:
+                self.leaves(child, words, depth + 1)
+        return Simple(tuple(assignments), tuple(words), tuple(redirects))
+
+    def leaves(self, node: tree_sitter.Node, words: list[Word], depth: int) -> None:
+        """The words of a `[ … ]` expression, or of something unknown, flattened."""
+        if not self.enter(depth):
+            return
+        if node.type in _WORDS:
+            words.append(self.word(node, depth))
+        elif not node.children:
+            text = self.source(node)
+            if node.is_missing or node.type == "ERROR":
+                self.complete = False
+            words.append((Part(PartKind.LITERAL, text, False),))
+        else:
+            if not node.type.endswith("_expression"):
+                self.complete = False
+            for child in node.children:
+                self.leaves(child, words, depth + 1)
+
+    def assignment(self, node: tree_sitter.Node, depth: int) -> Assignment:
+        name = node.child_by_field_name("name")
+        value = node.child_by_field_name("value")
+        append = any(child.type == "+=" for child in node.children)
+        plain = name is not None and name.type == "variable_name" and (value is None or value.type in _WORDS)
+        if not plain:
+            self.complete = False
+            for child in node.children:
+                self.extra.extend(self.compound(child, depth + 1))
+        word = self.word(value, depth + 1) if value is not None and plain else ()
+        return Assignment(self.source(name) if name is not None else "", word, append, plain)
+
+    def declared(self, node: tree_sitter.Node, depth: int) -> Word:
+        assignment = self.assignment(node, depth)
+        head = assignment.name + ("+=" if assignment.append else "=")
+        return joined((Part(PartKind.LITERAL, head, False), *assignment.value))
+
+    def redirect(self, node: tree_sitter.Node, redirects: list[RedirectNode], words: list[Word], depth: int) -> None:
+        """One redirection. The grammar swallows words after its target: they are arguments of the command."""
+        fd: int | None = None
+        op = ""
+        targets: list[Word] = []
+        body: list[Part] = []
+        for child in node.children:
+            kind = child.type
+            if kind == "file_descriptor":
+                digits = self.source(child)
+                fd = int(digits) if digits.isdigit() and len(digits) < 10 else None
+                self.complete &= fd is not None
+            elif kind in _WORDS:
+                targets.append(self.word(child, depth + 1))
+            elif kind == "heredoc_body":
+                before = len(self.extra)
+                self.extra.extend(self.compound(child, depth + 1))
+                source = self.source(child)
+                live = len(self.extra) > before or "$" in source or "`" in source
+                body.append(Part(PartKind.UNKNOWN if live else PartKind.LITERAL, source, True))
+            elif not child.is_named and not op:
+                op = kind
+            elif kind not in _SEPARATORS:
+                self.complete = False
+                self.extra.extend(self.compound(child, depth + 1))
+                if child.type == "file_redirect":
+                    self.redirect(child, redirects, words, depth + 1)
+        if node.type == "heredoc_redirect":
+            self.complete = False
+            redirects.append(RedirectNode(op or "<<", fd, tuple(body)))
+            words.extend(targets)
+            return
+        redirects.append(RedirectNode(op, fd, targets[0] if targets else ()))
+        words.extend(targets[1:])
+
+    # --- words ------------------------------------------------------------------------------------------------------
+
+    def word(self, node: tree_sitter.Node, depth: int) -> Word:
+        parts: list[Part] = []
+        self.parts(node, parts, depth, quoted=False)
+        return joined(parts)
+
+    def parts(self, node: tree_sitter.Node, parts: list[Part], depth: int, *, quoted: bool) -> None:
+        if not self.enter(depth):
+            parts.append(Part(PartKind.UNKNOWN, "", quoted))
+            return
+        kind = node.type
+        source = self.source(node)
+        if kind in ("word", "number", "variable_name", "special_variable_name", "test_operator") or (
+            kind in ("regex", "extglob_pattern") and not quoted
+        ):
+            if node.child_count:
+                self.complete = False
+            _unquoted(source, parts)
+        elif kind == "raw_string":
+            parts.append(Part(PartKind.LITERAL, source[1:-1], True))
+        elif kind == "ansi_c_string":
+            value = ansi_c(source[2:-1])
+            unknown = value is None
+            parts.append(Part(PartKind.UNKNOWN if unknown else PartKind.LITERAL, value or "", True))
+        elif kind in ("string", "translated_string"):
+            self.string(node, parts, depth)
+        elif kind == "concatenation":
+            end = node.start_byte
+            for child in node.children:
+                self.complete &= child.start_byte == end
+                end = child.end_byte
+                self.parts(child, parts, depth + 1, quoted=False)
+        elif kind in ("simple_expansion", "expansion"):
+            self.expansion(node, source, parts, depth, quoted=quoted)
+        elif kind == "command_substitution":
+            script = Script(tuple(self.statements_of_substitution(node, depth)))
+            if source.startswith("`"):
+                self.complete = False
+            parts.append(Part(PartKind.SUBSTITUTION, source, quoted, script))
+        elif kind == "brace_expression":
+            parts.append(Part(PartKind.LITERAL, source, False))
+        else:
+            self.extra.extend(self.compound(node, depth + 1))
+            self.backticks(source, depth)
+            parts.append(Part(PartKind.UNKNOWN, source, quoted))
+
+    def statements_of_substitution(self, node: tree_sitter.Node, depth: int) -> list[AndOr]:
+        out: list[AndOr] = []
+        for child in node.children:
+            kind = child.type
+            if kind in ("$(", ")", "`", ";", "\n", "comment"):
+                continue
+            if kind == "&" and out:
+                out[-1] = AndOr(out[-1].pipelines, out[-1].operators, background=True)
+                continue
+            out.extend(self.statement(child, depth + 1))
+        return out
+
+    def string(self, node: tree_sitter.Node, parts: list[Part], depth: int) -> None:
+        """Between the quotes: what lies between the known children is text, blanks that the grammar drops included."""
+        parts.append(Part(PartKind.LITERAL, "", True))
+        if node.type == "translated_string":
+            self.complete = False
+            node = node.children[-1]
+        at = node.start_byte + 1
+        for child in node.children[1:-1]:
+            if child.type not in ("simple_expansion", "expansion", "command_substitution", "arithmetic_expansion"):
+                if child.type not in ("string_content", "$"):
+                    self.complete = False
+                continue
+            start = child.start_byte
+            # The grammar lets blanks before `${` into the node.
+            start += len(self.text[start : child.end_byte]) - len(self.text[start : child.end_byte].lstrip())
+            self.literal(at, start, parts, depth)
+            self.parts(child, parts, depth + 1, quoted=True)
+            at = child.end_byte
+        self.literal(at, node.end_byte - 1, parts, depth)
+
+    def literal(self, start: int, end: int, parts: list[Part], depth: int) -> None:
+        if end > start:
+            text = self.text[start:end].decode("utf-8", "replace")
+            if "`" in _ESCAPE.sub("", text):
+                self.backticks(text, depth)
+            parts.append(Part(PartKind.LITERAL, _DQ_ESCAPE.sub(r"\1", text.replace("\\\n", "")), True))
+
+    def expansion(self, node: tree_sitter.Node, source: str, parts: list[Part], depth: int, *, quoted: bool) -> None:
+        named = _PARAMETER.match(source)
+        if node.type == "simple_expansion" or named is not None:
+            name = named[1] if named is not None else source.lstrip()[1:]
+            parts.append(Part(PartKind.VARIABLE, name, quoted))
+            return
+        self.extra.extend(self.compound(node, depth + 1))
+        self.backticks(source, depth)
+        parts.append(Part(PartKind.UNKNOWN, source, quoted))
+
+    def backticks(self, source: str, depth: int) -> None:
+        """Commands in backticks that the grammar took for text."""
+        self.complete &= "`" not in source
+        for match in _BACKTICKS.finditer(source):
+            if depth < MAX_DEPTH:
+                inner = _Walker(match[1].encode("utf-8", "replace"))
+                root = tree_sitter.Parser(_LANGUAGE).parse(inner.text).root_node
+                inner.nodes = self.nodes
+                self.extra.extend(inner.statements(root, depth + 1))
+                self.nodes = inner.nodes
+
+
+def _unquoted(source: str, parts: list[Part]) -> None:
+    at = 0
+    for match in _ESCAPE.finditer(source) if "\\" in source else ():
+        if match.start() > at:
+            parts.append(Part(PartKind.LITERAL, source[at : match.start()], False))
+        if match[1] != "\n":
+            parts.append(Part(PartKind.LITERAL, match[1], True))
+        at = match.end()
+    if at < len(source):
+        parts.append(Part(PartKind.LITERAL, source[at:], False))

@@ -1,0 +1,241 @@
+"""A compiled condition, and many of them as one function."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from shield.policy.cel.errors import CelError
+from shield.policy.cel.functions import NAMESPACE
+from shield.policy.cel.runtime import ABSORBED, BUDGET
+from shield.policy.cel.schema import BOOL, DYN, Position, Schema, Type, describe
+from shield.policy.cel.scope import Code, Scope
+from shield.policy.cel.syntax import Binary, Items, Literal, Logic, Name, Node, Select, Source, parse
+from shield.policy.cel.translate import translate
+
+__all__ = ["Condition", "Expression", "Group", "compile_condition", "compile_expression", "group"]
+
+Env = Sequence[object]
+_MARK = re.compile("\ue000([0-9]+)\ue001")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Expression:
+    """A checked and compiled expression of any type. `code` and `constants` are what a group is generated from."""
+
+    source: str
+    type: Type
+    roots: frozenset[str]
+    places: tuple[tuple[int, str], ...]
+    code: Code
+    constants: tuple[object, ...]
+    budget: bool
+    fast: Callable[[Env], object]
+    exact: Callable[[Env], object]
+
+    def value(self, env: Env) -> object:
+        """The value for `env`, root values in the schema's order. Raises CelError where CEL has none."""
+        try:
+            return self.fast(env)
+        except Exception:  # noqa: BLE001, S110  # whatever the fast text raises, the exact one decides
+            pass
+        return self.answer(env)
+
+    def answer(self, env: Env) -> object:
+        """As `value`, by the exact text alone."""
+        try:
+            return self.exact(env)
+        except CelError as error:
+            said = error.detail
+        except ABSORBED:
+            said = "no value: a field is missing or has another type"
+        except Exception as error:  # noqa: BLE001  # nothing else may escape, and nothing may pass for an answer
+            said = f"internal: {type(error).__name__}"
+        # raised out here, so that no traceback or context carries a value of the action
+        raise CelError(said)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Condition:
+    """A condition of a rule. `types`: the action types it can be true for, None for any; `roots`: the names it uses."""
+
+    expression: Expression
+    types: frozenset[str] | None
+
+    @property
+    def source(self) -> str:
+        return self.expression.source
+
+    @property
+    def roots(self) -> frozenset[str]:
+        return self.expression.roots
+
+    def test(self, env: Env) -> bool:
+        """True or False for `env`, root values in the schema's order (`Schema.bind`). Raises CelError, nothing else."""
+        found = self.expression.value(env)
+        if found is True or found is False:
+            return found
+        raise CelError("the condition gave no bool")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Group:
+    """Conditions that are asked together, by one generated function."""
+
+    conditions: tuple[Condition, ...]
+    run: Callable[[Env], tuple[list[int], list[int]]]
+
+    def __call__(self, env: Env) -> tuple[list[int], list[int]]:
+        """The indices of the conditions that hold for `env` and of those that have no answer, both ascending.
+
+        Never raises. `conditions[index].test(env)` raises the error of one that has no answer.
+        """
+        try:
+            return self.run(env)
+        except Exception:  # noqa: BLE001  # a condition thought total raised: ask each by itself
+            return _one_by_one(self.conditions, env)
+
+
+def compile_condition(source: str, schema: Schema, *, origin: Position | None = None, policy: bool = True) -> Condition:
+    """Check and compile a rule's condition.
+
+    With `policy` (rules of policy files) an index into a list and an unguarded read of what may be absent are refused.
+    Raises CelLoadError with line, column and, for a misspelt name, a suggestion.
+    """
+    text, node, scope, code = _translate(source, schema, origin, policy)
+    if code.type not in (BOOL, DYN):
+        raise text.error(f"a condition is a bool, this is {describe(code.type)}", 0)
+    if code.type == DYN:
+        code = Code.of("b_({0})", BOOL, [code])
+    return Condition(expression=_build(text, scope, code), types=_types(node, schema))
+
+
+def compile_expression(
+    source: str, schema: Schema, *, origin: Position | None = None, policy: bool = False
+) -> Expression:
+    """Check and compile an expression of any type. Raises CelLoadError."""
+    text, _, scope, code = _translate(source, schema, origin, policy)
+    return _build(text, scope, code)
+
+
+def _translate(source: str, schema: Schema, origin: Position | None, policy: bool) -> tuple[Source, Node, Scope, Code]:
+    text = Source(source, origin if origin is not None else Position())
+    try:
+        node = parse(text)
+        scope = Scope(source=text, schema=schema, policy=policy)
+        return text, node, scope, translate(node, scope)
+    except RecursionError:
+        pass
+    raise text.error("the condition is too deeply nested", 0)
+
+
+def _build(text: Source, scope: Scope, code: Code) -> Expression:
+    constants = tuple(scope.constants)
+    places = tuple((place, name) for place, name in enumerate(scope.schema.roots) if name in scope.used)
+    shown = {"fast": code.fast, "exact": code.exact}
+    lines = []
+    for name, body in shown.items():
+        lines += [
+            f"def {name}(e):",
+            *(f" r_{place} = e[{place}]" for place, _ in places),
+            *[f" B = [{BUDGET}]"] * scope.budget,
+        ]
+        lines.append(" return " + _MARK.sub(r"K\1", body))
+    named = {f"K{place}": value for place, value in enumerate(constants)}
+    made = _run(lines, named)
+    if made is None:
+        raise text.error("the condition is too deeply nested: split it into several rules", 0)
+    return Expression(
+        source=text.text,
+        type=code.type,
+        roots=frozenset(scope.used),
+        places=places,
+        code=code,
+        constants=constants,
+        budget=scope.budget,
+        fast=made["fast"],
+        exact=made["exact"],
+    )
+
+
+def _run(lines: list[str], named: dict[str, object]) -> dict[str, Callable[..., object]] | None:
+    """Compile generated text; None where CPython's parser finds it too deep."""
+    space: dict[str, object] = {**NAMESPACE, **named}
+    try:
+        exec(compile("\n".join(lines), "<condition>", "exec"), space)  # noqa: S102  # see the invariant of translate
+    except (SyntaxError, RecursionError, MemoryError):
+        return None
+    return {name: made for name, made in space.items() if callable(made)}
+
+
+def group(conditions: Sequence[Condition]) -> Group:
+    """One function for many conditions; indices are places in `conditions`.
+
+    Raises ValueError if two conditions use different roots at one place of the tuple that they are asked with.
+    """
+    conditions = tuple(conditions)
+    parts = [condition.expression for condition in conditions]
+    used = sorted({(place, name) for part in parts for place, name in part.places})
+    if len({place for place, _ in used}) != len(used):
+        raise ValueError("conditions of one group need the same roots in the same order")
+    lines = ["def run(e):", *(f" r_{place} = e[{place}]" for place, _ in used), " h = []", " f = []"]
+    named: dict[str, object] = {"S": _ask}
+    for index, part in enumerate(parts):
+        named[f"C{index}"] = conditions[index]
+        named.update({f"K{index}_{place}": value for place, value in enumerate(part.constants)})
+        body = _MARK.sub(rf"K{index}_\1", part.code.fast)
+        lines += [f" B = [{BUDGET}]"] * part.budget
+        if part.code.total:
+            lines.append(f" if {body}: h.append({index})")
+        else:
+            lines += [" try:", f"  if {body}: h.append({index})"]
+            lines.append(f" except Exception: S(C{index}, {index}, e, h, f)")
+    made = _run([*lines, " return h, f"], named)
+    run = made["run"] if made is not None else partial(_one_by_one, conditions)
+    return Group(conditions=conditions, run=run)  # type: ignore[arg-type]  # generated with these parameters
+
+
+def _one_by_one(conditions: tuple[Condition, ...], env: Env) -> tuple[list[int], list[int]]:
+    matched: list[int] = []
+    failed: list[int] = []
+    for index, condition in enumerate(conditions):
+        _ask(condition, index, env, matched, failed)
+    return matched, failed
+
+
+def _ask(condition: Condition, index: int, env: Env, matched: list[int], failed: list[int]) -> None:
+    try:
+        if condition.test(env):
+            matched.append(index)
+    except CelError:
+        failed.append(index)
+
+
+def _types(node: Node, schema: Schema) -> frozenset[str] | None:
+    """The action types that `node` can be true for: exact, because `false && error` is false."""
+    if isinstance(node, Logic) and node.op == "and":
+        found = [kinds for arg in node.args if (kinds := _types(arg, schema)) is not None]
+        return frozenset.intersection(*found) if found else None
+    if isinstance(node, Logic):
+        either = [_types(arg, schema) for arg in node.args]
+        return None if None in either else frozenset().union(*[kinds for kinds in either if kinds is not None])
+    if not isinstance(node, Binary) or node.op not in ("==", "in"):
+        return None
+    left, right = node.left, node.right
+    if node.op == "==" and isinstance(left, Literal):
+        left, right = right, left
+    if not (
+        isinstance(left, Select) and left.field == "type" and isinstance(left.base, Name) and left.base.name == "action"
+    ):
+        return None
+    if node.op == "==":
+        return frozenset({right.value}) if isinstance(right, Literal) and isinstance(right.value, str) else None
+    if isinstance(right, Items) and all(
+        isinstance(item, Literal) and isinstance(item.value, str) for item in right.items
+    ):
+        return frozenset(
+            item.value for item in right.items if isinstance(item, Literal) and isinstance(item.value, str)
+        )
+    if isinstance(right, Select) and isinstance(right.base, Name) and right.base.name == "lists":
+        return frozenset(schema.lists[right.field]) if "lists" not in schema.roots else None
+    return None
