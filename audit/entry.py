@@ -8,8 +8,7 @@ stored as they are and never made again: a reader checks that they *are* canonic
 import json
 import re
 from dataclasses import dataclass
-from json.encoder import encode_basestring
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NoReturn, cast
 
 from audit.errors import BodyTooLargeError, EntryError
 
@@ -101,9 +100,8 @@ def _name(value: str | None) -> str:
 
 def canonical(value: object) -> str:
     """The canonical text of plain JSON: dict, list or tuple, str, int, bool, None. Anything else is an EntryError."""
-    out: list[str] = []
-    _write(value, out, 0)
-    text = "".join(out)
+    _check(value, 0)
+    text = _ENCODER.encode(value)
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -111,52 +109,32 @@ def canonical(value: object) -> str:
     return text
 
 
-def _write(value: object, out: list[str], depth: int) -> None:
-    if isinstance(value, str):
-        out.append(encode_basestring(value))
-    elif value is None:
-        out.append("null")
-    elif value is True:
-        out.append("true")
-    elif value is False:
-        out.append("false")
+# INVARIANT: in the profile that _check() lets through, json's own encoder writes RFC 8785; a test holds them together.
+_ENCODER = json.JSONEncoder(
+    sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False, check_circular=False
+)
+
+
+def _check(value: object, depth: int) -> None:
+    """The record profile: plain JSON without floats, ASCII keys, integers that every reader holds, bounded depth."""
+    kind = type(value)
+    if kind is str or value is None or kind is bool:
+        return
+    if kind is dict:
+        _deep(depth + 1)
+        for key, item in cast(dict[object, object], value).items():
+            if type(key) is not str or not key.isascii():
+                raise EntryError("an object key is not an ASCII string; rename it before it is recorded")
+            _check(item, depth + 1)
     elif isinstance(value, int):
         if not -MAX_INT <= value <= MAX_INT:
             raise EntryError("an integer exceeds 2^53-1; record it as a string")
-        out.append(int.__repr__(value))
-    elif type(value) is dict:
-        _write_object(value, out, depth + 1)
     elif isinstance(value, list | tuple):
         _deep(depth + 1)
-        mark = "["
-        for item in tuple(value):
-            out.append(mark)
-            _write(item, out, depth + 1)
-            mark = ","
-        out.append("]" if mark == "," else "[]")
-    else:
-        raise EntryError(f"a `{type(value).__name__}` is not plain JSON of the record profile; convert it first")
-
-
-def _write_object(value: dict[object, object], out: list[str], depth: int) -> None:
-    _deep(depth)
-    items: list[tuple[str, object]] = []
-    for key, item in value.items():
-        if type(key) is not str or not key.isascii():
-            raise EntryError("an object key is not an ASCII string; rename it before it is recorded")
-        items.append((key, item))
-    mark = "{"
-    for key, item in sorted(items, key=_first):
-        out.append(mark)
-        out.append(encode_basestring(key))
-        out.append(":")
-        _write(item, out, depth)
-        mark = ","
-    out.append("}" if mark == "," else "{}")
-
-
-def _first(item: tuple[str, object]) -> str:
-    return item[0]
+        for item in value:
+            _check(item, depth + 1)
+    elif not isinstance(value, str):
+        raise EntryError(f"a `{kind.__name__}` is not plain JSON of the record profile; convert it first")
 
 
 def _deep(depth: int) -> None:

@@ -3,11 +3,12 @@
 Nothing here follows a link, opens anything but a regular file, waits, or reads without a limit.
 """
 
+import unicodedata
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-__all__ = ["FileKind", "FileSystem", "FileSystemUnknownError", "Stat"]
+__all__ = ["FileKind", "FileSystem", "FileSystemUnknownError", "Stat", "twins"]
 
 
 class FileKind(StrEnum):
@@ -41,6 +42,15 @@ class FileSystemUnknownError(Exception):
     """The answer cannot be established (permission, I/O error, `facts.filesystem = "none"`): never means absent."""
 
 
+def twins(name: str) -> list[str]:
+    """Other spellings that lead to the same entry only where the file system folds."""
+    cased = name.lower() if name.lower() != name else name.upper()
+    if name.isascii():
+        return [cased] if cased != name else []
+    forms = (cased, unicodedata.normalize("NFC", name), unicodedata.normalize("NFD", name))
+    return [form for form in forms if form != name]
+
+
 class FileSystem(Protocol):
     """What facts may ask. Paths are absolute. Every method raises FileSystemUnknownError where it cannot tell."""
 
@@ -56,5 +66,8 @@ class FileSystem(Protocol):
     def read(self, path: str, limit: int) -> bytes | None:
         """The content of a regular file (O_NONBLOCK|O_NOFOLLOW); None if it is larger than `limit` bytes."""
 
-    def folds_case(self, path: str) -> bool:
-        """Whether two names in this directory that differ only in case are one file."""
+    def folds(self, parent: str, folder: Stat | None, name: str, stat: Stat) -> bool:
+        """Whether another spelling of `name` (case, Unicode form) in `parent` leads to the entry of `stat`, too.
+
+        `folder` is what `lstat` says of `parent`.
+        """

@@ -7,9 +7,10 @@ checked again on the descriptor: no FIFO is waited for, no device is touched, no
 import errno
 import os
 import stat as modes
+import time
 from itertools import islice
 
-from shield.facts.filesystem import FileKind, FileSystemUnknownError, Stat
+from shield.facts.filesystem import FileKind, FileSystemUnknownError, Stat, twins
 
 __all__ = ["LocalFiles"]
 
@@ -23,13 +24,17 @@ _KINDS = {
     modes.S_IFCHR: FileKind.DEVICE,
 }
 _OPEN = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NOCTTY
-_PROBES = 64
+_REMEMBERED = 10_000
+_SETTLED_NS = 2_000_000_000  # a directory that changed within the clock's own step may look as it did before
 
 
 class LocalFiles:
-    """The file system that this process sees. It keeps nothing between calls."""
+    """The file system that this process sees. It keeps nothing between calls but which directories tell case apart."""
 
-    __slots__ = ()
+    __slots__ = ("_apart",)
+
+    def __init__(self) -> None:
+        self._apart: set[tuple[int, int, int] | None] = set()
 
     def lstat(self, path: str) -> Stat | None:
         """The entry itself, links not followed; None only where the kernel says that there is none."""
@@ -87,24 +92,26 @@ class LocalFiles:
             raise FileSystemUnknownError(f"`{path!r}` cannot be read") from error
         return None
 
-    def folds_case(self, path: str) -> bool:
-        """Whether two names in this directory that differ only in case are one file, asked of the names it holds.
+    def folds(self, parent: str, folder: Stat | None, name: str, stat: Stat) -> bool:
+        """Whether another spelling of `name` leads to the same entry, too.
 
-        A directory without any name that has a case answers False: there is nothing in it to be mistaken for.
+        A directory that was once seen to tell two spellings apart is not asked again while it stays as it is: whether
+        it folds can only be changed while it is empty (ext4) or never (APFS, NTFS), and both show in its ctime.
         """
-        try:
-            with os.scandir(path) as entries:
-                for entry in islice(entries, _PROBES):
-                    twin = entry.name.swapcase()
-                    if twin == entry.name:
-                        continue
-                    try:
-                        other = os.lstat(f"{path}/{twin}")
-                    except FileNotFoundError:
-                        return False
-                    return other.st_ino == os.lstat(f"{path}/{entry.name}").st_ino
-        except (OSError, ValueError) as error:
-            raise FileSystemUnknownError(f"`{path!r}` cannot be listed") from error
+        spellings = twins(name)
+        if not spellings:
+            return False
+        known = None if folder is None else (folder.dev, folder.ino, folder.ctime_ns)
+        if known in self._apart:
+            return False
+        for spelling in spellings:
+            other = self.lstat(f"{parent}/{spelling}")
+            if other is not None and (other.dev, other.ino) == (stat.dev, stat.ino):
+                return True
+        if known is not None and time.time_ns() - known[2] > _SETTLED_NS:
+            if len(self._apart) >= _REMEMBERED:
+                self._apart.clear()
+            self._apart.add(known)
         return False
 
 

@@ -4,7 +4,7 @@ import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from shield.facts.filesystem import FileKind, FileSystemUnknownError, Stat
+from shield.facts.filesystem import FileKind, FileSystemUnknownError, Stat, twins
 
 __all__ = ["PLAIN_PROGRAMS", "MadeFile", "MadeFiles"]
 
@@ -109,11 +109,10 @@ class MadeFiles:
         content = entry[1].content
         return content if len(content) <= limit else None
 
-    def folds_case(self, path: str) -> bool:
-        """Whether two names in this directory that differ only in case are one file."""
-        if self._place(path) is None:
-            raise FileSystemUnknownError(f"`{path}` cannot be listed")
-        return self._folds
+    def folds(self, parent: str, folder: Stat | None, name: str, stat: Stat) -> bool:
+        """Whether another spelling of `name` leads to the same entry, too."""
+        found = (self.lstat(f"{parent}/{twin}") for twin in twins(name)) if self._folds else ()
+        return any(other is not None and (other.dev, other.ino) == (stat.dev, stat.ino) for other in found)
 
     def _find(self, path: str) -> tuple[Stat, MadeFile] | None:
         where = self._place(path)

@@ -267,11 +267,7 @@ def _follow(here: str, parent: str, files: FileSystem, pending: list[str]) -> st
 
 def _stored(parent: str, name: str, stat: Stat, files: FileSystem) -> str:
     """The name as the directory holds it, where the file system takes others for the same (case, Unicode forms)."""
-    for twin in _twins(name):
-        other = files.lstat(f"{parent}/{twin}")
-        if other is not None and (other.dev, other.ino) == (stat.dev, stat.ino):
-            break
-    else:
+    if not files.folds(parent, files.lstat(parent or "/"), name, stat):
         return name
     names = files.listdir(parent or "/", _MAX_SIBLINGS)
     if name in names:
@@ -281,15 +277,6 @@ def _stored(parent: str, name: str, stat: Stat, files: FileSystem) -> str:
     if len(same) != 1:
         raise _UnknownPathError(f"no single name stands for it in `{parent or '/'}`")
     return same[0]
-
-
-def _twins(name: str) -> list[str]:
-    """Other spellings that lead to the same entry only where the file system folds."""
-    cased = name.lower() if name.lower() != name else name.upper()
-    if name.isascii():
-        return [cased] if cased != name else []
-    forms = (cased, unicodedata.normalize("NFC", name), unicodedata.normalize("NFD", name))
-    return [form for form in forms if form != name]
 
 
 def _fold(name: str) -> str:

@@ -100,6 +100,7 @@ KINDS = tuple(kind for kind, _ in _SHAPES)
 # A random string of 16 hexadecimal digits has at least this many bits a character in 999 of 1,000 draws, one of 16
 # letters and digits always: `tests/facts/test_secrets.py` measures it.
 _LEAST_BITS = 2.4
+_REMEMBERED_TEXT = 256  # code points; paths, names and short commands come again and again
 _PLACEHOLDERS = (
     "example",
     "changeme",
@@ -147,12 +148,33 @@ def find_secrets(text: str, where: str = "", *, limit: int | None = None) -> tup
 
 def redact(text: str, where: str = "") -> tuple[str, tuple[SecretFact, ...]]:
     """`text` with each secret replaced by `[redacted KIND]`, and what was replaced, in offsets of the text given."""
+    if len(text) <= _REMEMBERED_TEXT and _clean(text):
+        return text, ()
     found = find_secrets(text, where)
     pieces, at = [], 0
     for secret in found:
         pieces += [text[at : secret.start], f"[redacted {secret.kind}]"]
         at = secret.end
     return "".join((*pieces, text[at:])), found
+
+
+def _clean(text: str) -> bool:
+    """Whether a short text holds no secret; only that is remembered, never a text that holds one."""
+    try:
+        return _seen_clean(text)
+    except _HoldsSecretError:
+        return False
+
+
+class _HoldsSecretError(Exception):
+    """Not an answer that a cache keeps."""
+
+
+@lru_cache(maxsize=4096)
+def _seen_clean(text: str) -> bool:
+    if find_secrets(text, limit=1):
+        raise _HoldsSecretError
+    return True
 
 
 def _whole(kind: str, text: str, end: int) -> int:

@@ -45,6 +45,6 @@ class Snapshot:
         """The content of a regular file; None if it is larger than `limit` bytes."""
         return self._files.read(path, limit)
 
-    def folds_case(self, path: str) -> bool:
-        """Whether two names in this directory that differ only in case are one file."""
-        return self._files.folds_case(path)
+    def folds(self, parent: str, folder: Stat | None, name: str, stat: Stat) -> bool:
+        """Whether another spelling of `name` leads to the same entry, too."""
+        return self._files.folds(parent, folder, name, stat)

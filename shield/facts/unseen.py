@@ -2,7 +2,7 @@
 
 from typing import NoReturn
 
-from shield.facts.filesystem import FileSystemUnknownError
+from shield.facts.filesystem import FileSystemUnknownError, Stat
 
 __all__ = ["UnknownFiles"]
 
@@ -28,6 +28,6 @@ class UnknownFiles:
         """Unknown."""
         self.lstat(path)
 
-    def folds_case(self, path: str) -> NoReturn:
+    def folds(self, parent: str, folder: Stat | None, name: str, stat: Stat) -> NoReturn:  # noqa: ARG002 - the Protocol's signature
         """Unknown."""
-        self.lstat(path)
+        self.lstat(parent)

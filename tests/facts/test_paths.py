@@ -278,6 +278,7 @@ def test_a_snapshot_examines_each_entry_once(top: str) -> None:
         __slots__ = ("asked",)
 
         def __init__(self) -> None:
+            super().__init__()
             self.asked: list[str] = []
 
         def lstat(self, path: str) -> Stat | None:
@@ -394,7 +395,11 @@ def test_only_regular_files_are_opened(top: str) -> None:
     assert files.lstat(f"{top}/file/x") is None
     with pytest.raises(FileSystemUnknownError):
         files.lstat(f"{top}/" + "n" * 300)
-    assert not files.folds_case(top)
+    stat = files.lstat(f"{top}/file")
+    assert stat is not None
+    assert not files.folds(top, files.lstat(top), "file", stat)
+    os.link(f"{top}/file", f"{top}/FILE")
+    assert files.folds(top, files.lstat(top), "file", stat)
 
 
 def test_protected_roots_by_every_name(top: str) -> None:

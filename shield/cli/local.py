@@ -1,0 +1,91 @@
+"""The place that `shield check` judges in: this machine's disk, with the home and workspace it was told."""
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+
+from shield.config import Config, Home, exec_env, home_from, user_home
+from shield.errors import ConfigError
+from shield.facts.local import LocalFiles
+from shield.facts.place import Place, Protected
+from shield.policy.load import load_policy, with_workspace
+from shield.policy.set import PolicySet
+from shield.policy.shelf import shipped_shelf
+from shield.service.guarded import protected
+from shield.types import Isolation
+
+__all__ = ["Local", "local"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Local:
+    """A policy set and the place without a `cwd`; `default_cwd` stands for an absent one."""
+
+    policy: PolicySet
+    place: Place
+    default_cwd: str | None
+
+    def at(self, cwd: str | None) -> Place:
+        return replace(self.place, cwd=cwd)
+
+
+def local(
+    environ: Mapping[str, str],
+    *,
+    policy: str,
+    workspace: str | None,
+    home: str | None,
+    isolation: Isolation,
+    current: str,
+) -> Local:
+    """What a dry run on this machine judges with. Reads policies, writes nothing, needs no `shield init`.
+
+    Raises:
+        ConfigError: no shell, or a workspace that would be everything.
+        PolicyError: the policy does not load.
+    """
+    state = home_from(environ)
+    config = Config()
+    shell, env = exec_env(config, environ)
+    user = os.path.abspath(home) if home is not None else user_home(environ)
+    root = _root(os.path.abspath(workspace), user) if workspace is not None else _usable(current, user)
+    owners = [Path(state.policies)] if os.path.isdir(state.policies) else []
+    loaded = load_policy(policy, shipped_shelf(*owners))
+    return Local(
+        policy=with_workspace(loaded, Path(root)) if root is not None else loaded,
+        place=Place(  # `shell` names the shell that commands would be run with; nothing is started
+            files=LocalFiles(),
+            home=user,
+            cwd=None,
+            workspace_roots=(root,) if root is not None else (),
+            env=MappingProxyType({**env, "HOME": user}),
+            shell=shell,
+            platform="darwin" if sys.platform == "darwin" else "linux",
+            isolation=isolation,
+            protected=_protected(state, config),
+        ),
+        default_cwd=root if root is not None else current,
+    )
+
+
+def _protected(state: Home, config: Config) -> Protected:
+    # No service runs, so where its socket would be, and whether its path is short enough, is of no concern: the whole
+    # home is guarded, and the default socket is in it.
+    return replace(protected(Home(path="/nonexistent"), config, pids=frozenset()), state=(state.path,))
+
+
+def _root(workspace: str, user: str) -> str:
+    if _usable(workspace, user) is None:
+        raise ConfigError(f"`{workspace}` cannot be a workspace: it is or holds the home directory; name one inside")
+    return workspace
+
+
+def _usable(workspace: str, user: str) -> str | None:
+    """The directory, unless it is `/`, the home or above the home: such a workspace would be everything."""
+    resolved, home = os.path.realpath(workspace), os.path.realpath(user)
+    if resolved == "/" or home == resolved or home.startswith(f"{resolved}/"):
+        return None
+    return workspace

@@ -1,0 +1,33 @@
+"""What commands print: JSON in one line, or text in which nothing a payload or a policy says can drive the terminal."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from shield.types import Decision, Verdict
+
+__all__ = ["compact", "shown", "verdict_line"]
+
+# C0 and C1 controls, bidirectional controls, zero-width and tag characters, line separators, lone surrogates.
+_UNSEEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\U000e0000-\U000e0fff\ud800-\udfff]"
+)
+
+
+def compact(value: Mapping[str, Any]) -> str:
+    """One line of JSON. ASCII, so that no terminal or log reads anything into it."""
+    return json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+
+
+def shown(text: str) -> str:
+    """The text with every character that cannot be seen written as an escape."""
+    return _UNSEEN.sub(lambda match: f"\\u{{{ord(match.group()):x}}}", text)
+
+
+def verdict_line(verdict: Verdict) -> str:
+    """A verdict for a person: decision, rule, reason, and what to do instead."""
+    advice = f" {verdict.advice}" if verdict.advice else ""
+    asks = f" (needs tier {int(verdict.need)})" if verdict.decision is Decision.ESCALATE else ""
+    return shown(f"{verdict.decision.value:<8}  {verdict.rule}: {verdict.reason}{asks}{advice}")

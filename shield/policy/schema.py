@@ -1,0 +1,256 @@
+"""What a policy file may say: every key, its type and its values. Whatever is not listed here is a load error."""
+
+import re
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Final, TypeVar
+
+from shield.actions.registry import canonical_name, lookup, names
+from shield.policy.reader import Entry, Map, Mark, Node, Scalar, plain, read
+from shield.policy.rule import Default, Example, Grant, Named, PolicyFile, RuleOrigin, RuleText
+from shield.policy.shape import Shape, suggest
+from shield.types import Effect, Severity, Tier
+
+__all__ = ["DEFAULT_RULE", "read_policy"]
+
+DEFAULT_RULE: Final = "default"
+MAX_RULES: Final = 20_000
+
+_FILE_KEYS = ("version", "name", "extends", "default", "lists", "rules", "overrides")
+_WORKSPACE_KEYS = ("version", "name", "lists", "rules")
+_RULE_KEYS = (
+    "id", "effect", "to", "actions", "grants", "when", "min_tier", "severity", "reason", "advice", "references",
+    "examples",
+)  # fmt: skip
+_EXAMPLE_KEYS = ("type", "payload", "cwd", "files")
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}\Z")
+_LIST_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}\Z")
+_RESERVED = frozenset({DEFAULT_RULE, "internal", "approval", "no_approver"})
+_RESERVED_PREFIXES = (
+    "protection.",
+    "input.",
+    "facts.",
+    "audit.",
+    "approval.",
+    "permit.",
+    "person.",
+    "tier1.",
+    "tier2.",
+    "tier3.",
+)
+_REASONS = {
+    Effect.BLOCK: "a rule of the policy forbids this",
+    Effect.ESCALATE: "a rule of the policy asks for a closer look at this",
+    Effect.ALLOW: "a rule of the policy allows this",
+}
+
+_T = TypeVar("_T")
+
+
+def read_policy(raw: bytes, file: str, origin: RuleOrigin = RuleOrigin.OWNER) -> PolicyFile:
+    """A policy file's content. A workspace's file may hold less (DESIGN "Who may weaken what").
+
+    Raises:
+        PolicyError: with file, line, column, key and what to write instead.
+    """
+    return _PolicyReader(file, origin).policy(raw)
+
+
+class _PolicyReader(Shape):
+    def __init__(self, file: str, origin: RuleOrigin) -> None:
+        super().__init__(file)
+        self._workspace = origin is RuleOrigin.WORKSPACE
+
+    def policy(self, raw: bytes) -> PolicyFile:
+        root = read(raw, self.file)
+        if self._workspace and isinstance(root, Map):
+            for entry in root.entries:
+                if entry.key in _FILE_KEYS and entry.key not in _WORKSPACE_KEYS:
+                    raise self.error(f"a workspace's policy may not hold `{entry.key}`; remove it", entry.mark)
+        keys = _WORKSPACE_KEYS if self._workspace else _FILE_KEYS
+        top = self.mapping(root, "a policy", keys, needed=("version",))
+        self.version(top)
+        name = "workspace" if self._workspace else ""
+        extends: tuple[Named, ...] = ()
+        overrides: tuple[Named, ...] = ()
+        default: Default | None = None
+        lists: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+        rules: tuple[RuleText, ...] = ()
+        for entry in top.entries:
+            match entry.key:
+                case "name":
+                    name = self._name(entry.value, "name")
+                case "extends":
+                    extends = self._names(entry)
+                case "overrides":
+                    overrides = self._names(entry)
+                case "default":
+                    default = self._default(entry.value)
+                case "lists":
+                    lists = self._lists(entry.value)
+                case "rules":
+                    rules = self._rules(entry.value)
+        if not name:
+            raise self.error("a policy needs the key `name`", top.mark)
+        return PolicyFile(
+            file=self.file,
+            content=plain(root),
+            name=name,
+            extends=extends,
+            overrides=overrides,
+            default=default,
+            lists=lists,
+            rules=rules,
+        )
+
+    def _name(self, node: Node, what: str) -> str:
+        name = self.string(node, what)
+        if not _NAME.match(name):
+            raise self.error(f"`{what}` is 1 to 64 of a-z, 0-9, `.`, `_`, `-`, the first a letter or digit", node.mark)
+        return name
+
+    def _names(self, entry: Entry) -> tuple[Named, ...]:
+        seen: dict[str, Mark] = {}
+        for item in self.items(entry.value, entry.key):
+            name = self.string(item, entry.key)
+            if name in seen:
+                raise self.error(f"`{name[:64]}` is named twice", item.mark, entry.key)
+            seen[name] = item.mark
+        return tuple(Named(name=name, mark=mark) for name, mark in seen.items())
+
+    def _default(self, node: Node) -> Default:
+        top = self.mapping(node, "`default`", ("effect", "to"), needed=("effect",))
+        effect_entry, to_entry = top.get("effect"), top.get("to")
+        assert effect_entry is not None
+        if isinstance(effect_entry.value, Scalar) and effect_entry.value.value == "allow":
+            raise self.error("the default is never `allow`; write `escalate` or `block`", effect_entry.value.mark)
+        effect = Effect(self.choice(effect_entry.value, "effect", ("escalate", "block")))
+        if to_entry is None:
+            return Default(effect=effect, mark=node.mark)
+        if effect is Effect.BLOCK:
+            raise self.error("`to` belongs to `effect: escalate`; remove it", to_entry.mark)
+        return Default(effect=effect, to=self.tier(to_entry.value, "to", (2, 3)), mark=node.mark)
+
+    def _lists(self, node: Node) -> Mapping[str, tuple[str, ...]]:
+        lists = {}
+        for entry in self.mapping(node, "`lists`").entries:
+            if not _LIST_NAME.match(entry.key):
+                raise self.error("a list's name is letters, digits and `_`, the first no digit", entry.mark)
+            lists[entry.key] = tuple(
+                dict.fromkeys(self.string(item, entry.key) for item in self.items(entry.value, entry.key))
+            )
+        return MappingProxyType(lists)
+
+    def _rules(self, node: Node) -> tuple[RuleText, ...]:
+        items = self.items(node, "rules")
+        if len(items) > MAX_RULES:
+            raise self.error(f"more than {MAX_RULES} rules", node.mark)
+        seen: dict[str, Mark] = {}
+        rules = []
+        for item in items:
+            rule = self._rule(item)
+            if rule.id in seen:
+                first = seen[rule.id].line
+                raise self.error(f"the id `{rule.id}` is used twice, first in line {first}; rename one", rule.mark)
+            seen[rule.id] = rule.mark
+            rules.append(rule)
+        return tuple(rules)
+
+    def _rule(self, node: Node) -> RuleText:
+        top = self.mapping(node, "a rule", _RULE_KEYS, needed=("id", "effect"))
+        values = {entry.key: entry for entry in top.entries}
+        rule_id = self._name(values["id"].value, "id")
+        if rule_id in _RESERVED or rule_id.startswith(_RESERVED_PREFIXES):
+            raise self.error(f"the id `{rule_id}` is Shield's own; choose another", values["id"].value.mark)
+        effect = Effect(self.choice(values["effect"].value, "effect", Effect))
+        if self._workspace and effect is Effect.ALLOW:
+            raise self.error(
+                "a workspace's policy may not allow; use `block` or `escalate`", values["effect"].value.mark
+            )
+        self._check_keys(effect, values)
+
+        def value(key: str, reader: Callable[[Node], _T], default: _T) -> _T:
+            return reader(values[key].value) if key in values else default
+
+        grants = Grant(self.choice(values["grants"].value, "grants", Grant)) if "grants" in values else None
+        actions = self._actions(values["actions"].value, effect) if "actions" in values else None
+        when = self._when(values["when"].value) if "when" in values else None
+        self._check_condition(top.mark, effect, grants, actions, when)
+        return RuleText(
+            id=rule_id,
+            effect=effect,
+            mark=values["id"].value.mark,
+            to=value("to", lambda n: self.tier(n, "to", (2, 3)), Tier.PERSON) if effect is Effect.ESCALATE else None,
+            grants=grants,
+            min_tier=value("min_tier", lambda n: self.tier(n, "min_tier", (0, 1, 2, 3)), Tier.POLICY),
+            actions=actions,
+            when=when,
+            severity=value("severity", lambda n: Severity(self.choice(n, "severity", Severity)), Severity.MEDIUM),
+            reason=value("reason", lambda n: self.prose(n, "reason"), _REASONS[effect]),
+            advice=self.prose(values["advice"].value, "advice") if "advice" in values else None,
+            references=value("references", self._references, ()),
+            examples=value("examples", self._examples, ()),
+        )
+
+    def _check_keys(self, effect: Effect, values: Mapping[str, Entry]) -> None:
+        for key, only in (("to", Effect.ESCALATE), ("grants", Effect.ALLOW), ("min_tier", Effect.ALLOW)):
+            if key in values and effect is not only:
+                raise self.error(f"`{key}` belongs to `effect: {only.value}`; remove it", values[key].mark)
+        if effect is Effect.ALLOW and "grants" not in values:
+            kinds = ", ".join(Grant)
+            raise self.error(f"an allow rule needs the key `grants`: one of {kinds}", values["effect"].mark)
+
+    def _check_condition(
+        self,
+        mark: Mark,
+        effect: Effect,
+        grants: Grant | None,
+        actions: tuple[str, ...] | None,
+        when: Scalar | None,
+    ) -> None:
+        """A rule that says neither of what nor when speaks of everything: nobody means that by leaving keys out."""
+        if when is not None:
+            return
+        if effect is Effect.ALLOW and grants is not Grant.ACTION:
+            raise self.error(f"a rule that grants a {grants} needs the key `when`", mark)
+        if actions is None:
+            raise self.error("a rule needs the key `when`, or `actions`, or both", mark)
+
+    def _actions(self, node: Node, effect: Effect) -> tuple[str, ...]:
+        found: dict[str, None] = {}
+        for item in self.items(node, "actions"):
+            word = self.string(item, "actions")
+            name = canonical_name(word)
+            if word.startswith("mcp:"):
+                if effect is Effect.ALLOW:
+                    raise self.error(f"no rule can allow `{word[:64]}`: an mcp tool is a person's decision", item.mark)
+                if not lookup(word).tool:
+                    raise self.error("an mcp tool is written `mcp:SERVER/TOOL`", item.mark)
+            elif not lookup(name).known:
+                near = suggest(word, names()) or "; see docs/reference/policy.md for the list"
+                raise self.error(f"unknown action type `{word[:64]}`{near}", item.mark)
+            if name in found:
+                raise self.error(f"`{name[:64]}` is named twice", item.mark, "actions")
+            found[name] = None
+        if not found:
+            raise self.error(
+                "`actions` is empty, so the rule could never hold; name a type or remove the key", node.mark
+            )
+        return tuple(found)
+
+    def _when(self, node: Node) -> Scalar:
+        # `when: true` reads as YAML's true and means CEL's
+        if not isinstance(node, Scalar) or not isinstance(node.value, str | bool) or not node.text.strip():
+            raise self.error("`when` is a condition in CEL, written as a string", node.mark)
+        return node
+
+    def _references(self, node: Node) -> tuple[str, ...]:
+        return tuple(self.prose(item, "references") for item in self.items(node, "references"))
+
+    def _examples(self, node: Node) -> tuple[Example, ...]:
+        examples = []
+        for entry in self.mapping(node, "`examples`", ("match", "no_match")).entries:
+            for item in self.items(entry.value, entry.key):
+                action = self.mapping(item, "an example", _EXAMPLE_KEYS, needed=("type", "payload"))
+                examples.append(Example(matches=entry.key == "match", action=action, mark=item.mark))
+        return tuple(examples)

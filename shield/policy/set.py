@@ -1,0 +1,220 @@
+"""A loaded policy set and what it says of one action: deny-overrides, grants per element, trouble is never consent.
+
+INVARIANT: an error, an unknown and an empty set all end in BLOCK or ESCALATE; no path through `judge` reaches ALLOW
+without an allow rule having held for every element of the action.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from operator import attrgetter
+from typing import Final
+
+from shield.actions.registry import ActionType
+from shield.policy.compiled import Rule
+from shield.policy.coverage import Coverage, cover
+from shield.policy.roots import environment
+from shield.policy.rule import Default, RuleOrigin
+from shield.policy.schema import DEFAULT_RULE
+from shield.policy.slices import Index, Slice
+from shield.policy.trouble import Troubles
+from shield.types import Action, Answer, Effect, Facts, Isolation, Opinion, RunsCode, Tier
+
+__all__ = ["Overlay", "PolicySet"]
+
+_ORDER = attrgetter("order")
+BROKEN_OVERLAY: Final = "workspace:"  # a name that no rule can have
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overlay:
+    """What a workspace's `.shield.yaml` adds. `error` is set where it is present but does not load."""
+
+    rules: tuple[Rule, ...] = ()
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Held:
+    """A protective rule that held, or could not be evaluated and counts as if it had."""
+
+    rule: Rule
+    tier: Tier
+    failed: bool
+
+
+class PolicySet:
+    """Immutable but for the count of errors. `digest` names everything that decides; verdicts carry it.
+
+    `overridden` are the ids of extended rules (or `default`) that the owner's policy lowered or switched off.
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        digest: str,
+        rules: Sequence[Rule],
+        default: Default,
+        overridden: Sequence[str] = (),
+        overlays: Sequence[Overlay] = (),
+        troubles: Troubles | None = None,
+    ) -> None:
+        self.name = name
+        self.digest = digest
+        self.rules = tuple(rules)
+        self.default = default
+        self.overridden = tuple(overridden)
+        self.overlays = tuple(overlays)
+        self._allows: dict[tuple[str, int, bool, bool], Opinion] = {}
+        self._troubles = troubles if troubles is not None else Troubles()
+        self._index = Index((*self.rules, *(rule for overlay in self.overlays for rule in overlay.rules)))
+        self._broken = next((overlay for overlay in self.overlays if overlay.error is not None), None)
+
+    @property
+    def errors(self) -> Mapping[str, int]:
+        """How often each rule could not be evaluated, since this set was loaded. Holds no values of actions."""
+        return self._troubles.snapshot()
+
+    def overlaid(self, overlay: Overlay, digest: str) -> "PolicySet":
+        """This set with a workspace's rules added. They can only block or escalate, so it is never weaker."""
+        return PolicySet(
+            name=self.name,
+            digest=digest,
+            rules=self.rules,
+            default=self.default,
+            overridden=self.overridden,
+            overlays=(*self.overlays, overlay),
+            troubles=self._troubles,
+        )
+
+    def judge(
+        self,
+        action: Action,
+        type: ActionType,  # the registry's word for it
+        facts: Facts,
+        *,
+        agent: str,
+        workspace: str,
+        now: datetime,
+    ) -> Opinion:
+        """Tier 0's opinion. `now` is aware; `workspace` is the first workspace root or empty. Never raises."""
+        try:
+            return self._judge(action, type, facts, agent, workspace, now)
+        except Exception:  # noqa: BLE001 - whatever goes wrong here, nothing may come out as allowed
+            self._troubles.count("internal")
+            return Opinion(tier=Tier.POLICY, answer=Answer.BLOCK, reason="the policy could not be evaluated")
+
+    def _judge(
+        self, action: Action, kind: ActionType, facts: Facts, agent: str, workspace: str, now: datetime
+    ) -> Opinion:
+        rules = self._index.slice(action.type)
+        moment = now if rules.asks_time else None
+        values = environment(action, kind, facts, agent=agent, workspace=workspace, now=moment)
+        held = self._protective(rules, values)
+        blocks = [found for found in held if found.rule.effect is Effect.BLOCK]
+        if blocks:
+            return _opinion(Answer.BLOCK, Tier.PERSON, blocks)
+        coverage = cover(rules, kind, facts, values, self._troubles)
+        if not coverage.whole and self.default.effect is Effect.BLOCK:
+            return _uncovered(Answer.BLOCK, Tier.PERSON, coverage)
+        if self._broken is not None:
+            return _broken_overlay(self._broken)
+        asked = max((found.tier for found in held), default=Tier.POLICY)
+        if not coverage.whole:
+            asked_by_default = Tier.PERSON if coverage.doubtful else self.default.to
+            need = max(asked, asked_by_default, coverage.need)
+            if held and asked == need:
+                return _opinion(Answer.ESCALATE, need, held)
+            return _uncovered(Answer.ESCALATE, need, coverage)
+        need = max(asked, coverage.need)
+        if held:
+            return _opinion(Answer.ESCALATE, need, held)
+        return self._allowed(need, coverage, facts)
+
+    def _allowed(self, need: Tier, coverage: Coverage, facts: Facts) -> Opinion:
+        """Of a set's rules and three flags there are only so many ALLOWs: each is made once."""
+        rule = coverage.rules[0] if len(coverage.rules) == 1 else min(coverage.rules, key=_ORDER)
+        consents = any(found.tier is Tier.CLASSIFIER for found in coverage.rules)
+        runs_code = any(command.runs_code is not RunsCode.NONE for command in facts.commands)
+        key = (rule.id, int(need), consents, runs_code)
+        opinion = self._allows.get(key)
+        if opinion is None:
+            opinion = self._allows[key] = _allow(rule, need, consents=consents, runs_code=runs_code)
+        return opinion
+
+    def _protective(self, rules: Slice, values: tuple[object, ...]) -> list[_Held]:
+        matched, failed = rules.protective.test(values)
+        if not matched and not failed:
+            return []
+        held = [_Held(rule=rule, tier=rule.tier, failed=False) for rule in matched]
+        for rule in failed:
+            self._troubles.count(rule.id)
+            held.append(_Held(rule=rule, tier=Tier.PERSON, failed=True))
+        return held
+
+
+def _strongest(held: Iterable[_Held]) -> _Held:
+    """The one that asks for most, then the most severe, then the first by id."""
+    return min(held, key=lambda found: (-found.tier, found.rule.order))
+
+
+def _opinion(answer: Answer, need: Tier, held: Sequence[_Held]) -> Opinion:
+    found = _strongest(held)
+    rule = found.rule
+    reason, advice = rule.text.reason, rule.text.advice
+    evidence: tuple[str, ...] = ()
+    if rule.origin is RuleOrigin.WORKSPACE:
+        # A workspace's texts reach people (evidence) and never the model (reason, advice).
+        evidence = (f"rule `{rule.id}` of `{rule.file}`: {reason}",)
+        reason, advice = "a rule of this workspace applies to this", None
+    if found.failed:
+        evidence = (*evidence, f"rule `{rule.id}` could not be evaluated for these facts")
+    return Opinion(
+        tier=Tier.POLICY,
+        answer=answer,
+        need=need,
+        rule=rule.id,
+        reason=reason,
+        advice=advice,
+        severity=rule.text.severity,
+        evidence=evidence,
+    )
+
+
+def _broken_overlay(overlay: Overlay) -> Opinion:
+    return Opinion(
+        tier=Tier.POLICY,
+        answer=Answer.ESCALATE,
+        need=Tier.PERSON,
+        rule=BROKEN_OVERLAY,
+        reason="the workspace's policy file does not load, so a person decides everything here",
+        evidence=(overlay.error or "it does not load",),
+    )
+
+
+def _uncovered(answer: Answer, need: Tier, coverage: Coverage) -> Opinion:
+    return Opinion(
+        tier=Tier.POLICY,
+        answer=answer,
+        need=need,
+        rule=DEFAULT_RULE,
+        reason=coverage.reason,
+        advice=coverage.advice,
+        evidence=coverage.gaps,
+    )
+
+
+def _allow(rule: Rule, need: Tier, *, consents: bool, runs_code: bool) -> Opinion:
+    return Opinion(
+        tier=Tier.POLICY,
+        answer=Answer.ALLOW,
+        need=need,
+        rule=rule.id,
+        reason=rule.text.reason,
+        advice=rule.text.advice,
+        severity=rule.text.severity,
+        consents_to_silence=consents,
+        # DESIGN 5: code that the program file does not hold runs only where Shield's state is out of its reach
+        isolation=Isolation.STATE_HIDDEN if runs_code else Isolation.NONE,
+    )

@@ -1,0 +1,88 @@
+"""The shipped policies: they load, their cases pass, their handbook is current, and known tricks find no way through."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from policy_readme import TARGET, readme
+from shared_data import shared
+from shield.actions.request import make_action
+from shield.cli.trial import run_trials
+from shield.pipeline import dry_run
+from shield.policy.load import load_policy
+from shield.policy.rule import RuleOrigin
+from shield.policy.schema import read_policy
+from shield.policy.shelf import shipped_shelf
+from shield.policy.world import NOW, WORKSPACE, made_place
+from shield.resources import data_folder
+from shield.types import ActionRequest, Decision, Effect, Tier
+
+NAMES = ("baseline", "default", "strict", "permissive")
+POLICIES = Path(__file__).resolve().parents[2] / "policies"
+
+
+def decide(policy, command):
+    request = ActionRequest(id="x", action=make_action("execute_command", {"command": command}, WORKSPACE))
+    now = int(NOW.timestamp() * 1000)
+    return dry_run(request, made_place(), policy, agent="agent", now_ms=now, max_tier=Tier.POLICY)[0]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_cases_of_each_policy_pass(name):
+    files = [POLICIES / "cases" / "baseline.yaml"]
+    if name != "baseline":
+        files.append(POLICIES / "cases" / f"{name}.yaml")
+    report = run_trials([name], files)
+    assert [outcome.as_json() for outcome in report.trials[0].outcomes if outcome.status != "pass"] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_rule_explains_itself(name):
+    file = data_folder("policies") / f"{name}.yaml"
+    for rule in read_policy(file.read_bytes(), str(file)).rules:
+        assert rule.reason, rule.id
+        assert any(example.matches for example in rule.examples), rule.id
+        if rule.effect is not Effect.ALLOW:
+            assert rule.advice, rule.id
+            assert any(not example.matches for example in rule.examples), rule.id
+
+
+def test_baseline_allows_nothing_and_is_in_every_policy():
+    baseline = load_policy("baseline", shipped_shelf())
+    assert all(rule.effect is not Effect.ALLOW for rule in baseline.rules)
+    ids = {rule.id for rule in baseline.rules}
+    for name in NAMES:
+        rules = load_policy(name, shipped_shelf()).rules
+        assert ids <= {rule.id for rule in rules if rule.origin is RuleOrigin.BASELINE}
+
+
+def test_the_handbook_is_current():
+    assert TARGET.read_text(encoding="utf-8") == readme(), "run `python tests/policy_readme.py`"
+
+
+def test_living_off_the_land_is_not_allowed_unasked():
+    """Commands that turn everyday programs into shells, readers and writers (GTFOBins)."""
+    rows = [json.loads(line) for line in shared("data/eval/gtfobins.jsonl").read_text().splitlines()]
+    policy = load_policy("default", shipped_shelf())
+    allowed = {row["command"] for row in rows if decide(policy, row["command"]).decision is Decision.ALLOW}
+    assert allowed <= {"git help config"}  # opens a pager, which without a terminal only prints
+
+
+TRICKS = [
+    "cat list | xargs cat", "find . | xargs cat", "cat $(cat list)", 'cat "$X"', "sort --files0-from=list", "file -f list",
+    "find . -files0-from list", "tar xf a.tar", "cp -r src/. .", "cp -t .git -r hooks", "mv hooks .git/",
+    "cp pre-commit .git/hooks/", "ln -s ../evil .git/hooks", "cp src/AGENTS.md .", "date -f ~/x", "awk 'BEGIN{system(\"x\")}'",
+    "sed -n 's/a/b/w ../x' f", "git diff --output=../x", "git -C ~ status", "git --git-dir=/x status", "env",
+    "command cat ~/x", "touch ../x", "echo x > ../x", "cd .. && cat x", "cat ../*/x", "PATH=. ls", "LD_PRELOAD=./x ls",
+    "ls;x", "ls|x", "ls&x", "ls\nx", "`x`", "$(x)", "ls > >(x)", "cat <(x)", "alias ls=x; ls", "eval ls x", "exec x",
+    ". ./x", "source x", "trap x EXIT", "jobs -x ls", "[[ -n $(x) ]]", "ls -la #\nx", "nohup x &", "time x", "nice x",
+    "timeout 5 x", "xargs x", "busybox x", "bash -c x", "/home/user/ws/ls", "../ws/ls", "~/ls", "\\x", "'x'", "x''",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["default", "permissive", "strict"])
+def test_no_trick_is_allowed(name):
+    policy = load_policy(name, shipped_shelf())
+    found = [command for command in TRICKS if decide(policy, command).decision is Decision.ALLOW]
+    assert found == []
