@@ -54,10 +54,16 @@ demo: build/installed
 chat: build/installed
 	$(BIN)/agentctl chat
 
-bench: build/installed
+# other engines, in an environment of their own: they never meet ours
+build/peers/ready: | build
+	test -x build/peers/bin/python || $(PYTHON) -m venv build/peers
+	PIP_DISABLE_PIP_VERSION_CHECK=1 build/peers/bin/pip -q install cedarpy common-expression-language
+	touch $@
+
+bench: build/installed build/peers/ready
 	$(BIN)/python -P benchmarks/run.py
 
-bench-growth: build/installed
+bench-growth: build/installed build/peers/ready
 	$(BIN)/python -P benchmarks/run.py --growth
 
 soak: build/installed build/bare/ready

@@ -19,7 +19,17 @@ from typing import Any, NoReturn
 from shield.errors import InputError, Reason
 from shield.types import Json
 
-__all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_NODES", "MAX_SAFE_INTEGER", "decode", "digest", "encode", "parse"]
+__all__ = [
+    "MAX_BYTES",
+    "MAX_DEPTH",
+    "MAX_NODES",
+    "MAX_SAFE_INTEGER",
+    "canonicalise",
+    "decode",
+    "digest",
+    "encode",
+    "parse",
+]
 
 MAX_BYTES = 8 * 1024 * 1024  # DESIGN 3: body
 MAX_DEPTH = 32  # DESIGN 3: containers inside one another
@@ -101,6 +111,13 @@ def decode(canonical: bytes) -> Json:
     if encode(value) != canonical:
         raise InputError("the bytes are not in canonical form", reason=Reason.INPUT_JSON)
     return value
+
+
+def canonicalise(value: Any) -> tuple[bytes, Json]:
+    """The `shield-jcs-1` bytes of a value, and the value that they stand for. Raises InputError as `encode` does."""
+    canonical = encode(value)
+    # INVARIANT: what encode() wrote is canonical, so reading it back needs no second look
+    return canonical, _unwrap(_CANONICAL_DECODER.decode(canonical.decode("utf-8")))
 
 
 def digest(canonical: bytes) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from shield.actions.registry import canonical_name
-from shield.canonical import MAX_DEPTH, MAX_NODES, decode, digest, encode, parse
+from shield.canonical import MAX_DEPTH, MAX_NODES, canonicalise, digest, parse
 from shield.errors import InputError, Reason
 from shield.types import Action, ActionRequest, Json, Tier
 from shield.ulid import new_ulid
@@ -72,9 +72,9 @@ def parse_batch(raw: bytes) -> tuple[Proposal, ...]:
 
 def make_action(name: str, payload: Mapping[str, Json], cwd: str | None) -> Action:
     """The action of these parts; its payload is the value read back from its canonical bytes. Raises InputError."""
-    canonical = encode({"type": canonical_name(name), "payload": payload, "cwd": cwd})
     # INVARIANT: facts, rules and executor see what the hashed bytes say, not what was sent
-    value = cast(dict[str, Any], decode(canonical))
+    canonical, read_back = canonicalise({"type": canonical_name(name), "payload": payload, "cwd": cwd})
+    value = cast(dict[str, Any], read_back)
     return Action(
         type=value["type"],
         payload=value["payload"],

@@ -109,7 +109,7 @@ class MadeFiles:
         content = entry[1].content
         return content if len(content) <= limit else None
 
-    def folds(self, parent: str, folder: Stat | None, name: str, stat: Stat) -> bool:
+    def folds(self, parent: str, folder: Stat | None, name: str, stat: Stat) -> bool:  # noqa: ARG002 - the Protocol's signature
         """Whether another spelling of `name` leads to the same entry, too."""
         found = (self.lstat(f"{parent}/{twin}") for twin in twins(name)) if self._folds else ()
         return any(other is not None and (other.dev, other.ino) == (stat.dev, stat.ino) for other in found)

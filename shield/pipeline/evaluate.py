@@ -9,7 +9,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 
 from shield.approvals.queue import ApprovalQueue, Binding
-from shield.errors import RecordError, RefusedError, ShieldError, StateError
+from shield.errors import RecordError, ShieldError, StateError
 from shield.facts.files import identities
 from shield.facts.json import facts_json
 from shield.facts.place import Place
@@ -104,7 +104,8 @@ class Evaluator:
     ) -> Verdict:
         """Judge one request and record it. A settled `approval` is tier 3's answer, if it still fits.
 
-        A record that fails is a BLOCK with rule `audit.unavailable` and no `seq`.
+        A record that fails is a BLOCK with rule `audit.unavailable` and no `seq`. Raises RefusedError
+        `admission.approvals` where too many questions of this token are open: then there is no verdict.
         """
         # 1. what would it do, and what do code and policy say
         now = self.clock.now_ms()
@@ -275,7 +276,7 @@ class Evaluator:
                 agent=agent,
                 owner=owner,
             )
-        except (RefusedError, StateError) as error:
+        except StateError as error:
             return None, replace(settled, decision=Decision.BLOCK, by=no_approver(error.detail))
         return question, settled
 

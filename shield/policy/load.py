@@ -19,7 +19,7 @@ from shield.policy.schema import DEFAULT_RULE, read_policy
 from shield.policy.set import Overlay, PolicySet
 from shield.policy.shape import suggest
 from shield.policy.shelf import BASELINE, Shelf, read_bounded
-from shield.types import Json
+from shield.types import Effect, Json
 
 __all__ = ["WORKSPACE_FILE", "add_workspace", "load_policy", "load_text", "with_workspace"]
 
@@ -137,8 +137,9 @@ class _Loader:
         self._override(layer, file)
         for text in file.rules:
             rule = compile_rule(text, file.file, origin, file.lists)
-            other = self._baseline.get(rule.id) or layer.rules.get(rule.id)
-            if other is not None:
+            other = layer.rules.get(rule.id) or self._baseline.get(rule.id)
+            # a rule as strong as the baseline's of that id stands beside it: both are in force
+            if other is not None and not (rule.id not in layer.rules and _adds(rule, other)):
                 raise _error(file, text.mark, _taken(rule.id, other))
             layer.rules[rule.id] = rule
             check_examples(rule)
@@ -195,10 +196,16 @@ def _stricter(one: Default | None, other: Default) -> Default:
     return max(one, other, key=lambda default: strength(default.effect, default.to))
 
 
+def _adds(rule: Rule, baseline: Rule) -> bool:
+    return rule.effect is not Effect.ALLOW and strength(rule.effect, rule.tier) >= strength(
+        baseline.effect, baseline.tier
+    )
+
+
 def _taken(rule_id: str, other: Rule) -> str:
     where = f"{other.file}:{other.text.mark.line}"
     if other.origin is RuleOrigin.BASELINE:
-        return f"the id `{rule_id}` is taken by the baseline, which nothing weakens ({where}); choose another"
+        return f"the id `{rule_id}` is taken by the baseline, which nothing weakens ({where}); choose another id, or make the rule as strong"
     return f"the id `{rule_id}` is taken ({where}); choose another, or replace that rule with `overrides: [{rule_id}]`"
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from audit.entry import canonical
 from pipeline_bench import ALLOW, ASK, BLOCK, NONCE, Bench, says
 from shield.actions.request import make_action
+from shield.approvals.queue import MAX_PENDING
 from shield.canonical import encode
 from shield.errors import InputError, PermitError, Reason, RecordError, RefusedError
 from shield.permits import PERMIT_SECONDS, verify_receipt
@@ -427,6 +428,20 @@ def test_a_refusal_and_a_silence_are_blocks(bench):
         verdict = await bench.pipeline.current(silent.evaluation, owner="tok", wait_s=0)
         assert (verdict.decision, verdict.rule) == (Decision.BLOCK, "approval.timeout")
         assert bench.pipeline.approvals.get(silent.approval).state is ApprovalState.EXPIRED
+
+    run(main())
+
+
+def test_too_many_open_questions_are_no_verdict(bench):
+    bench.rules.opinion = ASK
+
+    async def main():
+        for _ in range(MAX_PENDING):
+            await bench.evaluate()
+        with pytest.raises(RefusedError) as caught:
+            await bench.evaluate()
+        assert caught.value.reason is Reason.ADMISSION_APPROVALS
+        assert len(bench.log.records) == MAX_PENDING
 
     run(main())
 

@@ -73,7 +73,7 @@ BROKEN = [  # text, line, column, part of the message
     (rule("{id: a, effect: block, when: 'true', reason: ' '}"), 4, 50, "`reason` is empty"),
     (rule("{id: a, effect: block, when: 'true', reason: 7}"), 4, 50, '`reason` is a string; write `"7"`'),
     (rule("{id: a, effect: block, when: 'true'}\n  - {id: a, effect: block, when: 'true'}"), 5, 10, "used twice"),
-    (rule("{id: base.secret, effect: block, when: 'true'}"), 4, 10, "taken by the baseline"),
+    (rule("{id: base.secret, effect: escalate, to: 3, when: 'true'}"), 4, 10, "taken by the baseline"),
     # conditions: position inside the text
     (rule("{id: a, effect: block, when: 'path'}"), 4, 35, "path"),
     (rule("{id: a, effect: block, when: 'malformed && pahts.size() > 0'}"), 4, 48, "paths"),

@@ -1,0 +1,1 @@
+"""A lean agent whose every tool call goes through Shield."""

@@ -1,0 +1,420 @@
+"""`agentctl chat` and `agentctl run`: what is put together, and what happens in which order."""
+
+import asyncio
+import contextlib
+import os
+import secrets
+import signal
+import subprocess
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TextIO
+
+from agentctl.config import ModelChoice, ProviderName, Settings
+from agentctl.errors import AgentError, CancelledTurnError, GateError, SidecarError, ToolError
+from agentctl.events import CallFinished, CallJudged, CallRunning, CallWaiting, LoopEvent, TextDelta, TurnEnd
+from agentctl.execute import ShieldGate
+from agentctl.sidecar import Sidecar, find, import_path, open_gate, python_command, start
+from agentctl.tools.registry import Registry, tool
+from agentctl.turns.calls import Caller
+from agentctl.turns.cancel import Cancel
+from agentctl.turns.gate import Proposal
+from agentctl.turns.messages import ToolCall
+from agentctl.ui.console import HELP, read_line
+from agentctl.ui.screen import Screen
+from agentctl.ui.text import single_line
+from shield.client import AsyncClient
+from shield.errors import ClientError, Reason, ShieldError
+from shield.types import Decision
+
+if TYPE_CHECKING:
+    from agentctl.providers.provider import Provider
+
+__all__ = ["Exit", "Person", "chat", "once"]
+
+_EXIT: Final = {
+    TurnEnd.DONE: 0,
+    TurnEnd.CUT_OFF: 4,
+    TurnEnd.REFUSED: 4,
+    TurnEnd.STEP_LIMIT: 4,
+    TurnEnd.REPEATED_REFUSAL: 4,
+    TurnEnd.MODEL_FAILED: 1,
+    TurnEnd.BROKEN: 1,
+    TurnEnd.GATE_FAILED: 3,
+    TurnEnd.CANCELLED: 130,
+}
+
+
+class Exit:
+    """Exit codes of `agentctl chat` and `agentctl run`."""
+
+    DONE: Final = 0
+    FAILED: Final = 1
+    USAGE: Final = 2
+    NO_SHIELD: Final = 3
+    STOPPED: Final = 4
+    INTERRUPTED: Final = 130
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Person:
+    """Who sits at the terminal: where lines come from and text goes. `ask` gives the next line, None at the end."""
+
+    out: TextIO
+    talk: TextIO
+    ask: Callable[[str], str | None]
+    terminal: bool
+    colour: bool
+
+
+def chat(settings: Settings, workspace: Path, environ: Mapping[str, str], person: Person) -> int:
+    """Talk until the person ends it. Returns an exit code."""
+    screen, talk = Screen(person.out, person.colour), Screen(person.talk)
+    return _whole(_guarded(_chat(settings, workspace, environ, person, screen), talk))
+
+
+def once(settings: Settings, workspace: Path, environ: Mapping[str, str], person: Person, prompt: str) -> int:
+    """One turn with the model and nobody to ask: what needs a person is refused. Returns an exit code."""
+    screen, talk = Screen(person.out), Screen(person.talk)
+    return _whole(_guarded(_once(settings, workspace, environ, screen, talk, prompt), talk))
+
+
+def _whole(work: Coroutine[None, None, int]) -> int:
+    try:
+        with asyncio.Runner() as runner:
+            return runner.run(work)
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        return Exit.INTERRUPTED
+
+
+async def _guarded(work: Awaitable[int], talk: Screen) -> int:
+    try:
+        return await work
+    except (GateError, SidecarError, ShieldError) as error:
+        talk.line(f"agentctl: {error.detail}")
+        return Exit.NO_SHIELD
+    except AgentError as error:
+        talk.line(f"agentctl: {error.detail}")
+        return Exit.FAILED
+
+
+async def _chat(settings: Settings, workspace: Path, environ: Mapping[str, str], person: Person, screen: Screen) -> int:
+    async with _gate(settings, workspace, environ, screen, person=person) as (gate, asks):
+        shown = _Shown(screen, asks=asks)
+        # from here on Ctrl-C stops a turn or a line, never the chat; a handler, since children would inherit SIG_IGN
+        signal.signal(signal.SIGINT, lambda *_: None)
+        if settings.model is None:
+            await _console(gate, person, screen, shown)
+            return Exit.DONE
+        async with _conversation(settings, settings.model, environ, gate, screen, shown) as turn:
+            # read in the main thread, where Ctrl-C ends the line: nothing else happens while the person types
+            while (line := person.ask("you> ")) is not None:
+                if line.strip() in ("/quit", "/exit"):
+                    break
+                if line.strip() and await turn(line) is TurnEnd.GATE_FAILED:
+                    return Exit.NO_SHIELD
+    return Exit.DONE
+
+
+async def _once(
+    settings: Settings, workspace: Path, environ: Mapping[str, str], screen: Screen, talk: Screen, prompt: str
+) -> int:
+    if settings.model is None:
+        talk.line(f"agentctl: no model is configured; set AGENTCTL_MODEL or `model` in {settings.file}")
+        return Exit.USAGE
+    async with (
+        _gate(settings, workspace, environ, talk, person=None) as (gate, asks),
+        _conversation(settings, settings.model, environ, gate, screen, _Shown(screen, asks=asks)) as turn,
+    ):
+        return _EXIT.get(await turn(prompt), Exit.FAILED)
+
+
+# --- Shield ----------------------------------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def _gate(
+    settings: Settings, workspace: Path, environ: Mapping[str, str], screen: Screen, *, person: Person | None
+) -> AsyncIterator[tuple[ShieldGate, bool]]:
+    """A gate, and whether a person is asked here: the home's Shield, or an embedded one with the prompt."""
+    async with AsyncExitStack() as stack:
+        sidecar = await find(settings.home)
+        asks = False
+        if sidecar is None:
+            sidecar, asks = stack.enter_context(
+                _embedded(settings, workspace, environ, with_person=_at_terminal(person))
+            )
+        try:
+            gate = await stack.enter_async_context(_session(settings, workspace, environ, sidecar))
+        except ClientError as error:
+            if error.reason is not Reason.WORKSPACE_UNTRUSTED or not _at_terminal(person):
+                raise
+            screen.line(error.detail)
+            await asyncio.to_thread(_trust, settings, workspace, environ)
+            gate = await stack.enter_async_context(_session(settings, workspace, environ, sidecar))
+        screen.line(await _start_line(sidecar, gate, asks=asks))
+        yield gate, asks
+
+
+def _session(
+    settings: Settings, workspace: Path, environ: Mapping[str, str], sidecar: Sidecar
+) -> "contextlib.AbstractAsyncContextManager[ShieldGate]":
+    return open_gate(home=settings.home, workspace=workspace, environ=environ, label="agentctl", sidecar=sidecar)
+
+
+@contextmanager
+def _embedded(
+    settings: Settings, workspace: Path, environ: Mapping[str, str], *, with_person: bool
+) -> Iterator[tuple[Sidecar, bool]]:
+    """A Shield of ours, and whether an approver prompt runs beside it.
+
+    INVARIANT: the approver's token goes from Shield to the prompt; this process never reads the pipe it goes through.
+    """
+    if not with_person:
+        with start(settings.home, workspace=workspace, environ=environ) as sidecar:
+            yield sidecar, False
+        return
+    token_read, token_write = os.pipe()
+    prompt: subprocess.Popen[bytes] | None = None
+    try:
+        try:
+            sidecar = start(settings.home, workspace=workspace, environ=environ, approver_fd=token_write)
+        finally:
+            os.close(token_write)
+        with sidecar:
+            prompt = subprocess.Popen(  # noqa: S603  # our own program
+                [
+                    *python_command("agentctl.ui.approver"),
+                    "--socket",
+                    str(sidecar.endpoint.socket),
+                    "--token-fd",
+                    str(token_read),
+                ],
+                env=_plain(settings, environ),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                cwd="/",
+                pass_fds=(token_read,),
+            )
+            os.close(token_read)
+            token_read = -1
+            yield sidecar, True
+    finally:
+        if token_read >= 0:
+            os.close(token_read)
+        if prompt is not None:
+            prompt.terminate()
+            prompt.wait()
+
+
+def _trust(settings: Settings, workspace: Path, environ: Mapping[str, str]) -> None:
+    """`shield trust DIR` asks the person on the terminal; what they say is Shield's business."""
+    subprocess.run(  # noqa: S603  # our own program
+        [*python_command("shield"), "trust", str(workspace)], env=_plain(settings, environ), cwd="/", check=False
+    )
+
+
+def _plain(settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
+    kept = ("HOME", "LANG", "PATH", "TERM", "USER", "LOGNAME")
+    env = {name: environ[name] for name in kept if name in environ}
+    return env | {"SHIELD_HOME": str(settings.home)} | import_path()
+
+
+async def _start_line(sidecar: Sidecar, gate: ShieldGate, *, asks: bool) -> str:
+    log = ""
+    async with AsyncClient(sidecar.endpoint, sidecar.token) as client:
+        with contextlib.suppress(ClientError):
+            size = (await client.ready()).report.get("log")
+            if isinstance(size, dict) and isinstance(size.get("size"), int):
+                log = f", log {size['size']} records"
+    shield = "embedded, started here" if sidecar.embedded else "found"
+    person = "asks here" if asks else "asks nobody" if sidecar.embedded else "asks through `shield approvals`"
+    return (
+        f"Shield: {shield}{log}, {person} · session {gate.session.id} · workspace {gate.cwd} ·"
+        f" isolation {gate.isolation.value}"
+    )
+
+
+def _at_terminal(person: Person | None) -> bool:
+    if person is None or not person.terminal:
+        return False
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC))
+    except OSError:
+        return False
+    return True
+
+
+# --- the console -----------------------------------------------------------------------------------------------------
+
+
+async def _console(gate: ShieldGate, person: Person, screen: Screen, shown: "_Shown") -> None:
+    """Each line is a tool call of the person's own, judged like a model's."""
+    screen.line("no model is configured: each line is a tool call. /help lists them, /quit ends")
+    while (text := person.ask("agentctl> ")) is not None:
+        match text.strip():
+            case "":
+                continue
+            case "/quit" | "/exit":
+                return
+            case "/help":
+                screen.line(HELP)
+                continue
+        try:
+            line = read_line(text)
+        except ToolError as error:
+            screen.line(error.detail)
+            continue
+        call = ToolCall(id=secrets.token_hex(8), name=line.tool, arguments_text=line.arguments_text)
+        proposal = Proposal(call=call, type=tool(line.tool).action_type, payload=line.payload)
+        with _cancelling() as cancel:
+            caller = Caller(gate, shown.event, cancel=cancel)
+            try:
+                verdict = await caller.judge(proposal)
+                shown.event(CallFinished(call=call, result=await caller.carry_out(proposal, verdict)))
+            except CancelledTurnError:
+                screen.line("stopped")
+
+
+@contextmanager
+def _cancelling() -> Iterator[Cancel]:
+    """A switch that Ctrl-C sets while a turn runs. A request to end, or a terminal that is gone, cancels the task: the
+    tool that runs is stopped before we are."""
+    cancel = Cancel()
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    actions: dict[signal.Signals, Callable[[], object]] = {signal.SIGINT: cancel.set}
+    if task is not None:
+        actions |= {signal.SIGTERM: task.cancel, signal.SIGHUP: task.cancel}
+    before = {}
+    for number, action in actions.items():
+        with contextlib.suppress(ValueError, RuntimeError):  # not in the main thread: somebody else handles signals
+            before[number] = signal.getsignal(number)
+            loop.add_signal_handler(number, action)
+    try:
+        yield cancel
+    finally:
+        for number, handler in before.items():
+            loop.remove_signal_handler(number)
+            signal.signal(number, handler)
+
+
+class _Shown:
+    """Prints what happens. Text streams as it comes, so a verdict begins a new line after it.
+
+    Where `asks`, the approver prompt shows an escalated call by itself, on the same terminal and perhaps first: it is
+    not shown twice.
+    """
+
+    def __init__(self, screen: Screen, *, asks: bool) -> None:
+        self._screen = screen
+        self._asks = asks
+        self._midline = False
+        self._said: dict[str, Decision] = {}
+
+    def event(self, event: LoopEvent) -> None:
+        match event:
+            case TextDelta():
+                self._screen.stream(event.text)
+                self._midline = not event.text.endswith("\n")
+            case CallJudged():
+                asked = self._asks and event.verdict.decision is Decision.ESCALATE
+                if not asked:
+                    self._verdict(event.call, event.verdict.decision, event.verdict.reason, event.verdict.advice)
+            case CallWaiting():
+                if not self._asks:
+                    self._verdict(event.call, Decision.ESCALATE, "waiting for a person to answer")
+            case CallRunning():
+                self._verdict(event.call, Decision.ALLOW, "a person approved it")
+            case CallFinished():
+                result = event.result
+                if result.decision is not None and result.decision is not Decision.ALLOW:
+                    self._verdict(event.call, result.decision, result.reason or "", result.advice)
+                else:
+                    self.end()
+                    self._screen.output(result.content, error=result.is_error)
+            case _:
+                pass
+
+    def end(self) -> None:
+        if self._midline:
+            self._screen.line()
+            self._midline = False
+
+    def _verdict(self, call: ToolCall, decision: Decision, reason: str, advice: str | None = None) -> None:
+        """One line, once for each decision on a call."""
+        if self._said.get(call.id) is decision and reason != "waiting for a person to answer":
+            return
+        self._said[call.id] = decision
+        self.end()
+        self._screen.verdict(decision, f"{call.name} {call.arguments_text}", reason, advice)
+
+
+# --- the model -------------------------------------------------------------------------------------------------------
+
+Turn = Callable[[str], Awaitable[TurnEnd]]
+
+
+@asynccontextmanager
+async def _conversation(
+    settings: Settings, choice: ModelChoice, environ: Mapping[str, str], gate: ShieldGate, screen: Screen, shown: _Shown
+) -> AsyncIterator[Turn]:
+    """A function that takes a turn with the model, over a new session of the history."""
+    from agentctl.history.store import History
+    from agentctl.loop import Loop
+    from agentctl.sessions.session import Session
+    from agentctl.turns.context import instructions
+
+    settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    provider = _provider(choice, environ)
+    try:
+        with (
+            History(str(settings.history), now=lambda: time.time_ns() // 1_000_000) as history,
+            Session.start(
+                history,
+                locks=str(settings.data / "locks"),
+                workspace=gate.cwd,
+                new_id=lambda: secrets.token_hex(8),
+            ) as session,
+        ):
+            loop = Loop(
+                provider=provider,
+                gate=gate,
+                tools=Registry(),
+                journal=session,
+                system=instructions(gate.cwd),
+                emit=shown.event,
+            )
+
+            async def turn(text: str) -> TurnEnd:
+                with _cancelling() as cancel:
+                    report = await loop.turn(text, cancel=cancel)
+                shown.end()
+                if report.end is not TurnEnd.DONE:
+                    screen.line(f"[{report.end.value}] {single_line(report.detail or '', 1000)}")
+                return report.end
+
+            yield turn
+    finally:
+        await provider.aclose()
+
+
+def _provider(choice: ModelChoice, environ: Mapping[str, str]) -> "Provider":
+    from agentctl.providers.anthropic import AnthropicProvider
+    from agentctl.providers.http import Endpoint
+    from agentctl.providers.ollama import OllamaProvider
+    from agentctl.providers.openai import OpenAiProvider
+    from agentctl.providers.provider import ModelSettings
+
+    key = environ.get(choice.key_env) if choice.key_env else None
+    endpoint = Endpoint(base_url=choice.base_url, api_key=key or None, proxy=choice.proxy)
+    asked = ModelSettings(model=choice.model, max_tokens=choice.max_tokens)
+    match choice.provider:
+        case ProviderName.OPENAI:
+            return OpenAiProvider(endpoint, asked)
+        case ProviderName.ANTHROPIC:
+            return AnthropicProvider(endpoint, asked)
+        case ProviderName.OLLAMA:
+            return OllamaProvider(endpoint, asked)

@@ -1,0 +1,156 @@
+"""`agentctl chat|run|tools|config`. Heavy imports stay inside the commands, so that `--help` starts fast.
+
+Exit codes of `chat` and `run`: 0 done · 1 the model or the session database failed · 2 wrong usage or settings ·
+3 no Shield that can be trusted, nothing more was run · 4 stopped before the end (limit, cut off, refused over and
+over) · 130 interrupted.
+"""
+
+import os
+import sys
+
+import click
+
+__all__ = ["main"]
+
+
+_workspace = click.option(
+    "-w",
+    "--workspace",
+    type=click.Path(exists=True, file_okay=False, resolve_path=True),
+    default=".",
+    show_default=True,
+    help="The directory to work in; a person must have trusted it.",
+)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def main() -> None:
+    """An agent whose every tool call is judged by Shield before it runs."""
+
+
+@main.command()
+@_workspace
+def chat(workspace: str) -> None:
+    """Talk with a model that works through guarded tools; without a model, a guarded console.
+
+    Starts an embedded Shield if none answers. Ctrl-C stops a turn, Ctrl-D ends.
+    """
+    from pathlib import Path
+
+    from agentctl.chat import Person
+    from agentctl.chat import chat as talk
+
+    terminal = sys.stdin.isatty()
+    person = Person(
+        out=sys.stdout,
+        talk=sys.stderr,
+        ask=_ask if terminal else _next_line,
+        terminal=terminal,
+        colour=sys.stdout.isatty() and "NO_COLOR" not in os.environ,
+    )
+    sys.exit(talk(_settings(workspace), Path(workspace), os.environ, person))
+
+
+@main.command()
+@click.argument("prompt")
+@_workspace
+def run(prompt: str, workspace: str) -> None:
+    """Do one task without asking anybody: what needs a person is refused.
+
+    \b
+    Exit codes: 0 done, 1 the model failed, 2 wrong usage or settings,
+    3 no Shield that can be trusted, 4 stopped before the end, 130 interrupted.
+    """
+    from pathlib import Path
+
+    from agentctl.chat import Person, once
+
+    person = Person(out=sys.stdout, talk=sys.stderr, ask=lambda _: None, terminal=False, colour=False)
+    sys.exit(once(_settings(workspace), Path(workspace), os.environ, person, prompt))
+
+
+@main.command()
+@click.option("--json", "as_json", is_flag=True, help="One JSON array with names, descriptions and schemas.")
+def tools(as_json: bool) -> None:
+    """List the tools that a model is offered."""
+    import json
+
+    from agentctl.tools.registry import Registry
+
+    specs = Registry().specs()
+    if as_json:
+        shapes = [
+            {"name": spec.name, "description": spec.description, "parameters": dict(spec.parameters)} for spec in specs
+        ]
+        click.echo(json.dumps(shapes, indent=2))
+        return
+    for spec in specs:
+        click.echo(f"{spec.name:<16} {spec.description}")
+
+
+@main.command()
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def config(as_json: bool) -> None:
+    """Show the settings in force and where they come from. Keys are never shown."""
+    import json
+
+    settings = _settings(".")
+    shape: dict[str, object] = {
+        "file": str(settings.file),
+        "shield_home": str(settings.home),
+        "history": str(settings.history),
+        "provider": None if settings.model is None else settings.model.provider.value,
+        "model": None if settings.model is None else settings.model.model,
+        "base_url": None if settings.model is None else settings.model.base_url,
+        "key_env": None if settings.model is None else settings.model.key_env,
+        "max_tokens": None if settings.model is None else settings.model.max_tokens,
+    }
+    if as_json:
+        click.echo(json.dumps(shape, indent=2))
+        return
+    for name, value in shape.items():
+        click.echo(f"{name:<12} {'-' if value is None else value}")
+
+
+def _settings(workspace: str):  # type: ignore[no-untyped-def]  # noqa: ANN202  # the type's import is what must stay lazy
+    from pathlib import Path
+
+    from agentctl.config import load
+    from agentctl.errors import SettingsError
+
+    try:
+        return load(os.environ, cwd=Path(workspace))
+    except SettingsError as error:
+        click.echo(f"agentctl: {error.detail}", err=True)
+        sys.exit(2)
+
+
+def _ask(prompt: str) -> str | None:
+    """A line from the terminal, with editing; empty after Ctrl-C, None at Ctrl-D."""
+    import readline  # noqa: F401  # gives `input` its line editing
+    import signal
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return input(prompt)
+    except KeyboardInterrupt:
+        click.echo()
+        return ""
+    except EOFError:
+        click.echo()
+        return None
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _next_line(prompt: str) -> str | None:
+    """A line from a pipe, shown as if it had been typed."""
+    line = sys.stdin.readline()
+    if not line:
+        return None
+    click.echo(f"{prompt}{line.rstrip()}")
+    return line
+
+
+if __name__ == "__main__":
+    main()

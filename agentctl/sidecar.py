@@ -1,0 +1,235 @@
+"""Finding the Shield of a home, or starting one beside us that ends when we do.
+
+An embedded Shield is a process of its own, never an import. It is told three descriptors: where to say that it listens,
+where to put a fresh approver token, and a pipe whose other end is ours, so that it ends when we are gone, however that
+happens. The token's pipe is read by the approver prompt only: this process closes its copies without reading.
+"""
+
+import asyncio
+import base64
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Self
+
+from agentctl.errors import SidecarError
+from agentctl.execute import REEVALUATIONS, BeforeRedeem, ShieldGate
+from agentctl.tools.web import Network
+from shield.client import AsyncClient, Endpoint, agent_token
+from shield.errors import ClientError, Reason
+from shield.types import Isolation
+
+__all__ = ["Sidecar", "find", "open_gate", "python_command", "start"]
+
+READY_S: Final = 30.0
+_STOP_S: Final = 10.0
+_LINE_MAX: Final = 16 * 1024
+_TELL_MAX: Final = 4096
+# What an embedded Shield may know of our environment: what its tools are run with, and nothing that steers Python.
+_PASSED: Final = ("HOME", "LANG", "LOGNAME", "PATH", "TERM", "TMPDIR", "TZ", "USER")
+
+
+@dataclass(slots=True, kw_only=True)
+class Sidecar:
+    """A Shield that answers. `public_key` is set where we started it and it told us; `close` ends one of ours."""
+
+    endpoint: Endpoint
+    token: str = field(repr=False)
+    embedded: bool
+    public_key: bytes | None = None
+    pid: int | None = None
+    _process: subprocess.Popen[bytes] | None = None
+    _leash: int = -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the Shield that we started, gracefully: it finishes and seals its log. Does nothing otherwise."""
+        if self._leash >= 0:
+            os.close(self._leash)
+            self._leash = -1
+        if self._process is not None:
+            _end(self._process)
+            self._process = None
+
+
+async def find(home: Path) -> Sidecar | None:
+    """The Shield that answers on the home's socket, None where there is none.
+
+    Raises ClientError where something is there that must not be talked to.
+    """
+    endpoint = Endpoint(socket=home / "run" / "shield.sock")
+    try:
+        token = agent_token(home)
+        async with AsyncClient(endpoint, token) as client:
+            await client.ready()
+    except ClientError as error:
+        if error.reason is Reason.SERVICE_UNREACHABLE:
+            return None
+        raise
+    return Sidecar(endpoint=endpoint, token=token, embedded=False)
+
+
+def start(
+    home: Path,
+    *,
+    workspace: Path,
+    environ: Mapping[str, str],
+    approver_fd: int | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Sidecar:
+    """Start an embedded Shield and wait until it listens. Raises SidecarError with what it said."""
+    here = os.path.realpath(workspace)
+    if (os.path.realpath(home) + "/").startswith(here.rstrip("/") + "/"):
+        raise SidecarError(f"SHIELD_HOME `{home}` lies in the workspace `{here}`; keep it outside")
+    ready_read, ready_write = os.pipe()
+    parent_read, leash = os.pipe()
+    passed = [ready_write, parent_read]
+    command = [*python_command("shield"), "--embedded", "--ready-fd", str(ready_write), "--parent-fd", str(parent_read)]
+    if approver_fd is not None:
+        command += ["--approver-fd", str(approver_fd)]
+        passed.append(approver_fd)
+    with tempfile.TemporaryFile() as said:
+        try:
+            process = subprocess.Popen(  # noqa: S603  # our own program
+                command,
+                env=_environment(home, environ),
+                cwd="/",
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=said,
+                pass_fds=passed,
+                # a group of its own: Ctrl-C at the terminal stops a turn, not Shield
+                start_new_session=True,
+            )
+        except OSError as error:
+            os.close(leash)
+            os.close(ready_read)
+            raise SidecarError(f"Shield cannot be started: {error.strerror}") from None
+        finally:
+            os.close(ready_write)
+            os.close(parent_read)
+        line = _first_line(ready_read, clock() + READY_S, clock)
+        try:
+            told = json.loads(line)
+            endpoint = Endpoint(socket=Path(told["socket"]))
+            key = base64.b64decode(told["public_key"], validate=True)
+            token = agent_token(home)
+        except (ValueError, KeyError, TypeError, ClientError):
+            os.close(leash)
+            _end(process)
+            said.seek(max(0, said.seek(0, os.SEEK_END) - _TELL_MAX))
+            why = " ".join(said.read().decode("utf-8", "replace").strip().splitlines()[-3:])
+            raise SidecarError(f"Shield did not start: {why or 'it said nothing'}; see `shield status`") from None
+    return Sidecar(
+        endpoint=endpoint,
+        token=token,
+        embedded=True,
+        public_key=key,
+        pid=process.pid,
+        _process=process,
+        _leash=leash,
+    )
+
+
+@asynccontextmanager
+async def open_gate(
+    *,
+    home: Path,
+    workspace: Path,
+    environ: Mapping[str, str],
+    label: str | None = None,
+    isolation: Isolation = Isolation.NONE,
+    sidecar: Sidecar | None = None,
+    approver_fd: int | None = None,
+    before_redeem: BeforeRedeem | None = None,
+    reevaluations: int = REEVALUATIONS,
+    network: Network | None = None,
+) -> AsyncIterator[ShieldGate]:
+    """A gate in a fresh session of the home's Shield: the given one, else one that answers, else one started here.
+
+    `workspace` is absolute. Raises SidecarError, ClientError (`workspace.untrusted`: no person trusted it yet).
+    """
+    ours = None
+    if sidecar is None:
+        sidecar = await find(home)
+    if sidecar is None:
+        sidecar = ours = await asyncio.to_thread(
+            start, home, workspace=workspace, environ=environ, approver_fd=approver_fd
+        )
+    try:
+        async with AsyncClient(sidecar.endpoint, sidecar.token) as client:
+            session = await client.open_session([str(workspace)], isolation=isolation, label=label)
+            if sidecar.public_key is not None and session.public_key != sidecar.public_key:
+                raise ClientError(
+                    "another Shield than the one that was started answers; nothing is run",
+                    reason=Reason.SERVICE_IMPOSTOR,
+                )
+            yield ShieldGate(
+                client,
+                session,
+                isolation=isolation,
+                network=network,
+                before_redeem=before_redeem,
+                reevaluations=reevaluations,
+            )
+    finally:
+        if ours is not None:
+            await asyncio.to_thread(ours.close)
+
+
+def python_command(module: str) -> list[str]:
+    """How a module of ours is run: this interpreter, never importing from the current directory (`-P`)."""
+    return [sys.executable, "-P", "-m", module]
+
+
+def _environment(home: Path, environ: Mapping[str, str]) -> dict[str, str]:
+    env = {name: value for name, value in environ.items() if name in _PASSED or name.startswith("LC_")}
+    env["SHIELD_HOME"] = str(home)
+    return env | import_path()
+
+
+def import_path() -> dict[str, str]:
+    """What a child needs to import the very package that runs here: nothing where it is installed."""
+    root = Path(__file__).resolve().parent.parent
+    installed = {Path(sysconfig.get_path(name)).resolve() for name in ("purelib", "platlib")}
+    return {} if root in installed else {"PYTHONPATH": str(root)}
+
+
+def _first_line(descriptor: int, deadline: float, clock: Callable[[], float]) -> bytes:
+    """Up to the first newline, or what came until the deadline or the end. Closes the descriptor."""
+    line = b""
+    os.set_blocking(descriptor, False)
+    with os.fdopen(descriptor, "rb", buffering=0) as pipe, selectors.DefaultSelector() as selector:
+        selector.register(pipe, selectors.EVENT_READ)
+        while b"\n" not in line and len(line) < _LINE_MAX and (left := deadline - clock()) > 0:
+            if selector.select(left):
+                chunk = pipe.read(_LINE_MAX)
+                if not chunk:
+                    break
+                line += chunk
+    return line.partition(b"\n")[0]
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    for sign in (signal.SIGTERM, signal.SIGKILL):
+        process.send_signal(sign)
+        try:
+            process.wait(_STOP_S)
+        except subprocess.TimeoutExpired:
+            continue
+        return

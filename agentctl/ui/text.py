@@ -1,0 +1,37 @@
+"""Foreign text on a terminal: everything that could steer it, hide in it or reorder it is shown as what it is.
+
+A model's answer, a tool's output and a file name may hold escape sequences that move the cursor, set the title or
+paste (CVE-2021-42574 for bidirectional controls): they are shown as `\\x1b`, `\\u202e`, never sent.
+"""
+
+import re
+
+__all__ = ["clip", "single_line", "visible"]
+
+# C0 but newline and tab, DEL, C1; soft hyphen; bidi and zero-width marks; separators that break lines; the invisible
+# tag characters and variation selectors; halves of surrogate pairs.
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
+    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
+)
+
+
+def visible(text: str) -> str:
+    """The text with control, invisible and reordering characters spelled out; newline and tab stay."""
+    return _CONTROL.sub(_spell, text)
+
+
+def single_line(text: str, limit: int = 200) -> str:
+    """At most `limit` characters on one line, newlines and tabs spelled out, too."""
+    return clip(visible(text).replace("\n", "\\n").replace("\t", "\\t"), limit)
+
+
+def clip(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _spell(match: re.Match[str]) -> str:
+    code = ord(match.group())
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -1,0 +1,129 @@
+"""`shield approvals`."""
+
+import json
+import os
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+
+from shield.cli.connection import connect, person_token
+from shield.cli.render import shown
+from shield.client import Client
+from shield.config import home_from
+from shield.types import Approval, ApprovalAnswer, ApprovalState
+
+__all__ = ["command"]
+
+_JSON = click.option("--json", "as_json", is_flag=True, help="JSON on stdout.")
+_WAIT_S = 30.0
+
+
+@click.group("approvals", short_help="Answer the questions that wait for a person.")
+def command() -> None:
+    """Answer the questions that wait for a person.
+
+    The approver's token is taken from SHIELD_TOKEN or typed unseen, never from an argument.
+
+    Exit codes: 0 done; 2 an error, also a question that was answered otherwise already.
+    """
+
+
+@command.command("list", short_help="The open questions, oldest first.")
+@_JSON
+def list_open(*, as_json: bool) -> None:
+    """The open questions, oldest first."""
+    with _client() as client:
+        found = client.approvals()
+    if as_json:
+        click.echo(json.dumps([_shape(item) for item in found], default=_plain))
+        return
+    for item in found:
+        click.echo(_line(item))
+    if not found:
+        click.echo("no open questions", err=True)
+
+
+@command.command("show", short_help="One question with its whole action and facts.")
+@click.argument("approval")
+@_JSON
+def show(approval: str, *, as_json: bool) -> None:
+    """One question with its whole action and facts."""
+    with _client() as client:
+        found = client.approval(approval)
+    if as_json:
+        click.echo(json.dumps(_shape(found), default=_plain))
+        return
+    click.echo(_line(found))
+    # json escapes control characters, `shown` what else could fool the eye
+    for line in json.dumps({"request": found.request, "facts": found.facts}, indent=1, default=_plain).splitlines():
+        click.echo(shown(line))
+
+
+@command.command("approve", short_help="Let the action of a question run, once.")
+@click.argument("approval")
+@click.option("--note", default="", help="Kept in the log.")
+@_JSON
+def approve(approval: str, *, note: str, as_json: bool) -> None:
+    """Let the action of a question run, once, exactly as it was asked."""
+    _answer(approval, ApprovalAnswer(approve=True, note=note), as_json=as_json)
+
+
+@command.command("deny", short_help="Refuse the action of a question.")
+@click.argument("approval")
+@click.option("--note", default="", help="Kept in the log and told to the agent.")
+@_JSON
+def deny(approval: str, *, note: str, as_json: bool) -> None:
+    """Refuse the action of a question."""
+    _answer(approval, ApprovalAnswer(approve=False, note=note), as_json=as_json)
+
+
+@command.command("watch", short_help="Print each question once, as it comes.")
+@_JSON
+def watch(*, as_json: bool) -> None:
+    """Print each question once, as it comes, until Ctrl-C."""
+    seen: set[str] = set()
+    with _client() as client:
+        while True:
+            found = client.approvals(wait_s=_WAIT_S)
+            fresh = [item for item in found if item.id not in seen]
+            seen = {item.id for item in found}
+            for item in fresh:
+                click.echo(json.dumps(_shape(item), default=_plain) if as_json else _line(item))
+            if found and not fresh:
+                _pause()
+
+
+def _pause() -> None:
+    """The service answers at once while a question is open, so looking again is paced here."""
+    import time
+
+    time.sleep(1)
+
+
+def _client() -> Client:
+    return connect(home_from(os.environ), os.environ, person_token(os.environ, role="approver"))
+
+
+def _answer(approval: str, answer: ApprovalAnswer, *, as_json: bool) -> None:
+    with _client() as client:
+        settled = client.answer(approval, answer)
+    click.echo(json.dumps(_shape(settled), default=_plain) if as_json else _line(settled))
+
+
+def _line(item: Approval) -> str:
+    moment = datetime.fromtimestamp(item.expires_at / 1000, UTC).strftime("%H:%M:%SZ")
+    until = f"until {moment}" if item.state is ApprovalState.PENDING else item.state.value
+    kind = str(item.request.get("type", "?"))
+    return shown(f"{item.id}  {until}  {item.agent or '-'}  {kind}  {item.reason}")
+
+
+def _shape(item: Approval) -> dict[str, Any]:
+    return {name: getattr(item, name) for name in item.__dataclass_fields__}
+
+
+def _plain(value: object) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(type(value).__name__)

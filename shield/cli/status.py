@@ -1,0 +1,56 @@
+"""`shield status`."""
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from shield.cli.connection import connect
+from shield.cli.render import shown
+from shield.config import home_from, token_from
+from shield.errors import ClientError
+
+__all__ = ["command"]
+
+
+@click.command("status", short_help="Say how a running Shield is.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+def command(*, as_json: bool) -> None:
+    """Health, running policy and the one on disk, rules that failed, tiers, log, open questions.
+
+    With SHIELD_TOKEN of role approver, auditor or admin also the names of rules.
+
+    Exit codes: 0 ready; 1 not ready or not running; 2 an error.
+    """
+    home = home_from(os.environ)
+    try:
+        with connect(home, os.environ, token_from(os.environ)) as client:
+            report: Mapping[str, Any] = client.ready().report
+    except ClientError as error:
+        shape = {"home": home.path, "running": False, "detail": error.detail}
+        click.echo(json.dumps(shape) if as_json else f"not running: {shown(error.detail)}")
+        raise SystemExit(1) from None
+    if as_json:
+        click.echo(json.dumps({"home": home.path, "running": True, **report}))
+    else:
+        for line in _lines(report):
+            click.echo(shown(line))
+    if report.get("ready") is not True:
+        raise SystemExit(1)
+
+
+def _lines(report: Mapping[str, Any]) -> list[str]:
+    policy, log, rules = report["policy"], report["log"], report["rules"]
+    lines = ["ready" if report["ready"] else "NOT READY"]
+    lines += [f"  {item['reason']}: {item['detail']}" for item in (*report["trouble"], *report["notes"])]
+    lines.append(f"policy    running {policy['running']}")
+    if policy["disk"] != policy["running"]:
+        lines.append(f"          on disk {policy['disk'] or 'does not load'}")
+    lines.append(f"rules     {rules['errors']} errors")
+    lines += [f"          {name}: {count}" for name, count in (rules["by_rule"] or {}).items()]
+    lines.append("tiers     " + ", ".join(f"{tier} {state}" for tier, state in report["tiers"].items()))
+    lines.append(f"log       {log['size']} records, {log['unsealed']} after the newest checkpoint")
+    lines.append(f"approvals {report['approvals']['pending']} pending")
+    return lines

@@ -1,0 +1,279 @@
+"""Reading what came back: a typed value or a ClientError, nothing in between."""
+
+import base64
+import binascii
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from shield import canonical
+from shield.client.values import ContentPart, OpenedSession, OutcomeReceived, Redaction
+from shield.errors import ClientError, InputError, Reason
+from shield.types import Approval, ApprovalState, Decision, Isolation, Json, Labels, Scope, Tier, Verdict
+
+if TYPE_CHECKING:
+    import httpx
+
+__all__ = [
+    "MAX_ANSWER",
+    "Answer",
+    "answer_of",
+    "approval_of",
+    "as_object",
+    "broken",
+    "list_in",
+    "object_of",
+    "problem",
+    "read_outcome",
+    "read_session",
+    "read_verdict",
+    "take",
+    "text_in",
+    "unreachable",
+    "utf8",
+    "verdict_of",
+]
+
+MAX_ANSWER = 64 * 1024 * 1024  # bytes of one answer: the approvals list may hold 20 whole actions
+MAX_NODES = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    status: int
+    media: str
+    raw: bytes
+    retry_after: int | None
+
+    def document(self) -> dict[str, Json]:
+        """The body of a 200 as a JSON object, read strictly."""
+        if self.status != 200:
+            raise problem(self)
+        if self.media != "application/json":
+            raise broken(f"an answer of media type `{self.media}`")
+        return object_of(self.raw)
+
+
+def take(raw: bytearray, chunk: bytes) -> None:
+    if len(raw) + len(chunk) > MAX_ANSWER:
+        raise broken(f"an answer of more than {MAX_ANSWER} bytes")
+    raw += chunk
+
+
+def answer_of(response: "httpx.Response", raw: bytes) -> Answer:
+    after = response.headers.get("retry-after", "")
+    return Answer(
+        status=response.status_code,
+        media=response.headers.get("content-type", "").partition(";")[0].strip().lower(),
+        raw=raw,
+        retry_after=int(after) if after.isascii() and after.isdigit() and len(after) < 8 else None,
+    )
+
+
+def unreachable(error: BaseException) -> ClientError:
+    return ClientError(f"Shield did not answer ({type(error).__name__}); nothing is run, see `shield status`")
+
+
+def broken(what: str) -> ClientError:
+    return ClientError(f"Shield sent {what}, which is no verdict; nothing is run", reason=Reason.SERVICE_ANSWER)
+
+
+def problem(answer: Answer) -> ClientError:
+    """RFC 9457 problem details; whatever else came is `service.answer`."""
+    if answer.media != "application/problem+json" or answer.status < 400:
+        return ClientError(
+            f"Shield answered with status {answer.status} and no problem report; nothing is run",
+            reason=Reason.SERVICE_ANSWER,
+            status=answer.status,
+        )
+    try:
+        document = object_of(answer.raw)
+        reason = Reason(text_in(document, "reason"))
+        detail = document.get("detail") or document.get("title")
+    except (ClientError, ValueError):
+        return ClientError(
+            f"Shield answered with status {answer.status} and a problem report that cannot be read; nothing is run",
+            reason=Reason.SERVICE_ANSWER,
+            status=answer.status,
+        )
+    shown = detail if isinstance(detail, str) else reason.value
+    return ClientError(shown, reason=reason, status=answer.status, retry_after=answer.retry_after)
+
+
+def utf8(raw: bytes) -> str:
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        raise broken("text that is not UTF-8") from None
+
+
+def object_of(raw: bytes) -> dict[str, Json]:
+    try:
+        value = canonical.parse(raw, max_bytes=MAX_ANSWER, max_depth=canonical.MAX_DEPTH + 8, max_nodes=MAX_NODES)
+    except InputError as error:
+        raise broken(f"an answer that is not strict JSON ({error.detail})") from None
+    return as_object(value)
+
+
+def as_object(value: Json) -> dict[str, Json]:
+    if not isinstance(value, dict):
+        raise broken("something else where an object belongs")
+    return value
+
+
+def text_in(document: Mapping[str, Json], key: str) -> str:
+    value = document.get(key)
+    if not isinstance(value, str):
+        raise broken(f"no text `{key}`")
+    return value
+
+
+def text_or_none(document: Mapping[str, Json], key: str) -> str | None:
+    return None if document.get(key) is None else text_in(document, key)
+
+
+def number_in(document: Mapping[str, Json], key: str, default: int | None = None) -> int:
+    value = document.get(key, default)
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise broken(f"no whole number `{key}`")
+    return value
+
+
+def list_in(document: Mapping[str, Json], key: str) -> list[Json]:
+    value = document.get(key)
+    if not isinstance(value, list):
+        raise broken(f"no list `{key}`")
+    return value
+
+
+def texts_in(document: Mapping[str, Json], key: str) -> dict[str, str]:
+    value = as_object(document.get(key))
+    if not all(isinstance(item, str) for item in value.values()):
+        raise broken(f"something else than text in `{key}`")
+    return {name: str(item) for name, item in value.items()}
+
+
+def time_in(document: Mapping[str, Json], key: str) -> int | None:
+    """RFC 3339 in UTC → unix milliseconds."""
+    text = text_or_none(document, key)
+    if text is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise broken(f"no time in `{key}`") from None
+    if moment.tzinfo is None:
+        raise broken(f"a time without zone in `{key}`")
+    since = moment - datetime(1970, 1, 1, tzinfo=UTC)
+    return since.days * 86_400_000 + since.seconds * 1000 + since.microseconds // 1000
+
+
+def read_session(answer: Answer) -> OpenedSession:
+    document = answer.document()
+    try:
+        key = base64.b64decode(text_in(document, "public_key"), validate=True)
+        isolation = Isolation(text_in(document, "isolation_required"))
+    except (binascii.Error, ValueError):
+        raise broken("a session whose key or isolation cannot be read") from None
+    shell = text_in(document, "shell")
+    if len(key) != 32 or not shell.startswith("/"):
+        raise broken("a session without a key of 32 bytes or an absolute shell")
+    roots = list_in(document, "workspace_roots")
+    return OpenedSession(
+        id=text_in(document, "session"),
+        workspace_roots=tuple(root for root in roots if isinstance(root, str)),
+        shell=shell,
+        env=MappingProxyType(texts_in(document, "env")),
+        public_key=key,
+        isolation_required=isolation,
+    )
+
+
+def read_verdict(answer: Answer) -> Verdict:
+    return verdict_of(answer.document())
+
+
+def verdict_of(document: Mapping[str, Json]) -> Verdict:
+    """A verdict, of which an agent sees few fields; the absent ones keep the defaults of `Verdict`."""
+    try:
+        decision = Decision(text_in(document, "decision"))
+        tier = Tier(number_in(document, "tier", Tier.POLICY))
+        need = Tier(number_in(document, "need", Tier.PERSON))
+    except ValueError:
+        raise broken("an unknown decision or tier") from None
+    permit = text_or_none(document, "permit")
+    if (decision is Decision.ALLOW) != (permit is not None) and not document.get("dry_run"):
+        raise broken(f"{decision} {'with' if permit else 'without'} a permit")
+    approval = document.get("approval")
+    pending = None if approval is None else as_object(approval)
+    seq = document.get("seq")
+    return Verdict(
+        id=text_in(document, "id"),
+        evaluation=text_in(document, "evaluation"),
+        decision=decision,
+        tier=tier,
+        need=need,
+        rule=text_or_none(document, "rule") or "",
+        reason=text_in(document, "reason"),
+        advice=text_or_none(document, "advice"),
+        action_hash=text_or_none(document, "action_hash"),
+        policy=text_or_none(document, "policy"),
+        evaluated_at=time_in(document, "evaluated_at") or 0,
+        expires_at=time_in(document, "expires_at"),
+        approval=None if pending is None else text_in(pending, "id"),
+        approval_expires_at=None if pending is None else time_in(pending, "expires_at"),
+        permit=permit,
+        seq=None if seq is None else number_in(document, "seq"),
+        dry_run=document.get("dry_run") is True,
+    )
+
+
+def read_outcome(answer: Answer) -> OutcomeReceived:
+    document = answer.document()
+    labels = as_object(document.get("labels") or {})
+    return OutcomeReceived(
+        seq=None if document.get("seq") is None else number_in(document, "seq"),
+        content=tuple(
+            ContentPart(role=text_in(part, "role"), text=text_in(part, "text"))
+            for part in map(as_object, list_in(document, "content"))
+        ),
+        labels=Labels(**{name: text_in(labels, name) for name in ("confidentiality", "integrity") if name in labels}),
+        redactions=tuple(
+            Redaction(
+                kind=text_in(item, "kind"),
+                role=text_in(item, "role"),
+                start=number_in(item, "start"),
+                end=number_in(item, "end"),
+            )
+            for item in map(as_object, list_in(document, "redactions"))
+        )
+        if document.get("redactions") is not None
+        else (),
+    )
+
+
+def approval_of(document: Mapping[str, Json]) -> Approval:
+    try:
+        state = ApprovalState(text_in(document, "state"))
+        scopes = tuple(Scope(str(item)) for item in list_in(document, "scopes"))
+    except ValueError:
+        raise broken("an unknown approval state or scope") from None
+    return Approval(
+        id=text_in(document, "id"),
+        state=state,
+        created_at=time_in(document, "created_at") or 0,
+        expires_at=time_in(document, "expires_at") or 0,
+        request=MappingProxyType(as_object(document.get("request"))),
+        facts=MappingProxyType(as_object(document.get("facts"))),
+        rule=text_in(document, "rule"),
+        reason=text_in(document, "reason"),
+        scopes=scopes,
+        pattern=text_or_none(document, "pattern"),
+        evaluation=text_in(document, "evaluation"),
+        session=text_or_none(document, "session") or "",
+        agent=text_or_none(document, "agent") or "",
+        answered_by=text_or_none(document, "answered_by"),
+        note=text_or_none(document, "note"),
+    )

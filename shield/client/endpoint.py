@@ -1,0 +1,139 @@
+"""Where Shield is, and whether it is safe to talk to what is there."""
+
+import ipaddress
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from shield.errors import ClientError, Reason
+
+if TYPE_CHECKING:
+    import httpx
+
+__all__ = ["Endpoint", "agent_token", "base_url", "headers", "transport"]
+
+_SOCKET_MAX = 107  # sun_path of unix(7), less the NUL
+_TOKEN_MAX = 4096
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """Where Shield listens: exactly one of a Unix socket's absolute path and an `http://` loopback address."""
+
+    socket: Path | None = None
+    url: str | None = None
+
+    def check(self) -> None:
+        """Raise ClientError (`service.unreachable`, `service.impostor`) unless it is safe to talk to."""
+        if (self.socket is None) == (self.url is None):
+            raise ClientError("name one socket or one address of Shield")
+        if self.socket is not None:
+            _check_socket(self.socket)
+        elif self.url is not None:
+            _check_loopback(self.url)
+
+
+def agent_token(home: Path) -> str:
+    """The agent's token of the Shield with this home: one line of a file that only its owner can read.
+
+    Raises ClientError where it is missing, a link, someone else's, or open to others.
+    """
+    path = home / "tokens" / "agent.token"
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError as error:
+        raise ClientError(f"the agent token `{path}` cannot be read ({error.strerror}); start Shield once") from None
+    with os.fdopen(descriptor, "rb") as file:
+        entry = os.fstat(descriptor)
+        if not stat.S_ISREG(entry.st_mode) or entry.st_uid != os.geteuid() or entry.st_mode & 0o077:
+            raise ClientError(
+                f"`{path}` is not a file of yours alone; make it 0600, or delete it and start Shield again",
+                reason=Reason.AUTH_INVALID,
+            )
+        token = file.read(_TOKEN_MAX).strip()
+    if not token or not token.isascii():
+        raise ClientError(f"`{path}` holds no token; delete it and start Shield again", reason=Reason.AUTH_INVALID)
+    return token.decode("ascii")
+
+
+def _check_socket(path: Path) -> None:
+    if not path.is_absolute() or len(os.fsencode(path)) > _SOCKET_MAX:
+        raise ClientError(f"the socket path `{path}` is relative or longer than {_SOCKET_MAX} bytes; move the home")
+    try:
+        entry, folder = os.lstat(path), os.stat(path.parent)
+    except OSError as error:
+        raise ClientError(f"no Shield at `{path}` ({error.strerror}); start one with `shield serve`") from None
+    ours = os.geteuid()
+    if not stat.S_ISSOCK(entry.st_mode) or entry.st_uid != ours or entry.st_mode & 0o077:
+        raise ClientError(
+            f"`{path}` is not a socket of yours alone; nothing was sent, look who made it",
+            reason=Reason.SERVICE_IMPOSTOR,
+        )
+    if folder.st_uid not in (ours, 0) or folder.st_mode & 0o022:
+        raise ClientError(
+            f"others can write in `{path.parent}`, so the socket there could be anyone's; make it 0700",
+            reason=Reason.SERVICE_IMPOSTOR,
+        )
+
+
+def _check_loopback(url: str) -> None:
+    try:
+        parts = urlsplit(url)
+        safe = parts.scheme == "http" and ipaddress.ip_address(parts.hostname or "").is_loopback and not parts.username
+        _ = parts.port
+    except ValueError:
+        safe = False
+    if not safe:
+        raise ClientError(
+            f"`{url}` is not an `http://` address on the loopback interface, such as http://127.0.0.1:8470"
+        )
+
+
+def transport(endpoint: Endpoint) -> "httpx.HTTPTransport":
+    """A transport without TLS, proxies or environment that leaves no socket behind where a connection fails."""
+    import socket
+
+    import httpcore
+    import httpx
+    from httpcore._backends.sync import SyncStream  # its own stream over a connected socket; nothing public makes one
+
+    if endpoint.socket is None:
+        return httpx.HTTPTransport(verify=False, trust_env=False)
+
+    class Backend(httpcore.SyncBackend):
+        """httpcore's own does not close the socket when connect(2) fails."""
+
+        def connect_unix_socket(
+            self, path: str, timeout: float | None = None, socket_options: Any = None
+        ) -> httpcore.NetworkStream:
+            connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            try:
+                connection.settimeout(timeout)
+                for option in socket_options or ():
+                    connection.setsockopt(*option)
+                connection.connect(path)
+            except OSError as error:
+                connection.close()
+                kind = httpcore.ConnectTimeout if isinstance(error, TimeoutError) else httpcore.ConnectError
+                raise kind(str(error)) from error
+            return SyncStream(connection)
+
+    class Transport(httpx.HTTPTransport):
+        def __init__(self, uds: str) -> None:
+            super().__init__(uds=uds, verify=False, trust_env=False)
+            self._pool = httpcore.ConnectionPool(uds=uds, network_backend=Backend())
+
+    return Transport(str(endpoint.socket))
+
+
+def base_url(endpoint: Endpoint) -> str:
+    return endpoint.url if endpoint.url is not None else "http://localhost"
+
+
+def headers(token: str) -> dict[str, str]:
+    if not token or not token.isascii() or not token.isprintable() or " " in token:
+        raise ClientError("the token is empty or not printable; read it again", reason=Reason.AUTH_INVALID)
+    return {"Authorization": f"Bearer {token}", "Accept": "application/json", "Accept-Encoding": "identity"}

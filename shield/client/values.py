@@ -1,0 +1,109 @@
+"""What the client is given and gives back: frozen, typed, and nothing here talks to anyone."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from shield.types import Isolation, Json, Labels
+
+__all__ = [
+    "Checkpoint",
+    "ContentPart",
+    "OpenedSession",
+    "OutcomeReceived",
+    "OutcomeReport",
+    "Readiness",
+    "Redaction",
+    "Redemption",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenedSession:
+    """A session as Shield made it. `public_key` is raw Ed25519 (32 bytes); `env` is all that commands are run with."""
+
+    id: str
+    workspace_roots: tuple[str, ...]
+    shell: str
+    env: Mapping[str, str] = field(repr=False)
+    public_key: bytes
+    isolation_required: Isolation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Redemption:
+    """What is sent to redeem a permit: `nonce` is 32 lower-case hex digits, made fresh for each."""
+
+    permit: str = field(repr=False)
+    type: str
+    payload: Mapping[str, Json]
+    cwd: str | None
+    nonce: str
+    isolation: Isolation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContentPart:
+    """A piece of a tool's output: `role` is `stdout`, `stderr`, `content` …"""
+
+    role: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutcomeReport:
+    """What came of a redeemed permit. `status` is one of `ok error timeout cancelled not_run`; `bytes` and `sha256`
+    are of the whole output, of which `content` holds head and tail."""
+
+    jti: str
+    status: str
+    exit_code: int | None = None
+    duration_us: int = 0
+    content: tuple[ContentPart, ...] = ()
+    bytes: int = 0
+    sha256: str | None = None
+    truncated: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Redaction:
+    kind: str
+    role: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutcomeReceived:
+    """What Shield makes of an outcome: `content` is what a model may see."""
+
+    seq: int | None
+    content: tuple[ContentPart, ...]
+    labels: Labels
+    redactions: tuple[Redaction, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """A signed note of the log (C2SP), as text."""
+
+    note: str
+
+    @property
+    def size(self) -> int | None:
+        """How many records the checkpoint is over, None where the note does not say."""
+        lines = self.note.splitlines()
+        return int(lines[1]) if len(lines) > 1 and lines[1].isascii() and lines[1].isdigit() else None
+
+    @property
+    def origin(self) -> str | None:
+        """The log's name."""
+        lines = self.note.splitlines()
+        return lines[0] if lines and lines[0] else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Readiness:
+    """What `/readyz` says: `ready` only where the status was 200; `report` is the body as it came."""
+
+    ready: bool
+    report: Mapping[str, Json]

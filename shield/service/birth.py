@@ -1,0 +1,66 @@
+"""The first moments of a home: its key, its empty log, its agent token; and the tokens that are shown once."""
+
+import os
+from dataclasses import dataclass
+
+from shield.config import Home
+from shield.errors import ConfigError, RecordError, StateError
+from shield.service.home import is_empty, prepare
+from shield.service.log import begin_log, create_key
+from shield.service.tokens import Token, TokenBook, issue, read_book, write_agent_token, write_book
+from shield.types import Role
+
+__all__ = ["SHOWN_ONCE", "Birth", "initialise", "new_tokens", "with_approver"]
+
+SHOWN_ONCE = (Role.APPROVER, Role.ADMIN, Role.AUDITOR)
+_ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Birth:
+    """What `initialise` did. `secrets` by role are in this value alone: show them once, never store them."""
+
+    log: str
+    secrets: dict[Role, str]
+
+
+def initialise(home: Home, *, now_ms: int, roles: tuple[Role, ...] = SHOWN_ONCE) -> Birth:
+    """Begin a home: key, empty log, tokens; `roles` get theirs at once. The caller holds the lock (`claimed`).
+
+    Raises StateError where anything of an earlier one is left, ConfigError, RecordError."""
+    prepare(home)
+    if not is_empty(home):
+        raise StateError(f"`{home.path}` has been begun already; use it, or move it away to begin anew")
+    name = "shield.local/" + "".join(_ALPHABET[byte & 31] for byte in os.urandom(26))
+    key = create_key(home, name)
+    log = begin_log(home, key)
+    try:
+        log.close()
+    except Exception as error:  # noqa: BLE001  # audit's tree; whatever it is, there is no usable log
+        raise RecordError(f"the new log could not be written: {error}; free space, remove `{home.path}`") from None
+    agent, secret = issue(Role.AGENT, "agent", os.urandom, created_at=now_ms)
+    write_agent_token(home, secret)
+    write_book(home, (agent,))
+    return Birth(log=name, secrets=new_tokens(home, roles, now_ms=now_ms) if roles else {})
+
+
+def new_tokens(home: Home, roles: tuple[Role, ...], *, now_ms: int) -> dict[Role, str]:
+    """Issue fresh tokens of `roles`, in place of those before; a running Shield takes them at its next reload.
+
+    Raises ConfigError."""
+    if Role.AGENT in roles:
+        raise ConfigError("the agent's token is made with the home; remove `tokens/` and begin anew to change it")
+    kept = [token for token in read_book(home).tokens if token.role not in roles]
+    issued: list[Token] = []
+    secrets: dict[Role, str] = {}
+    for role in roles:
+        token, secrets[role] = issue(role, role.value, os.urandom, created_at=now_ms)
+        issued.append(token)
+    write_book(home, (*kept, *issued))
+    return secrets
+
+
+def with_approver(book: TokenBook, *, now_ms: int) -> tuple[TokenBook, str]:
+    """The book with an approver's token that lives in memory alone, and its secret."""
+    token, secret = issue(Role.APPROVER, "terminal", os.urandom, created_at=now_ms)
+    return TokenBook((*book.tokens, token)), secret

@@ -1,0 +1,293 @@
+"""The composition root: config → keys → audit log → store → policy → pipeline → application, and back down again.
+
+What stops a start: another Shield on the home, a damaged or foreign log, a policy or configuration that does not load.
+Nothing is repaired on the way, nothing falls back to something weaker.
+"""
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+
+from shield.approvals.queue import ApprovalQueue
+from shield.config import EXEC_UMASK, Config, Home, exec_env, load, user_home
+from shield.errors import ConfigError, ShieldError
+from shield.facts.local import LocalFiles
+from shield.facts.unseen import UnknownFiles
+from shield.permits import PermitKey
+from shield.pipeline import Pipeline
+from shield.pipeline.ports import system_clock
+from shield.pipeline.sessions import Execution, SessionBook
+from shield.service.admission import Admission
+from shield.service.app import build_app
+from shield.service.birth import initialise
+from shield.service.call import Context
+from shield.service.guarded import protected
+from shield.service.home import is_empty, prepare, read_trusted, within_trusted
+from shield.service.journal import AuditJournal
+from shield.service.listener import claimed, listen_tcp, listen_unix
+from shield.service.log import load_key, open_log
+from shield.service.metrics import Metrics
+from shield.service.openapi import describe
+from shield.service.operator import ServiceOperator
+from shield.service.places import Places
+from shield.service.process import harden
+from shield.service.routes import ROUTES
+from shield.service.rulebook import Rulebook, load_owner_policy
+from shield.service.server import make_server
+from shield.service.tokens import TokenBook, read_book
+from shield.store.state import StateStore
+from shield.types import Role
+
+__all__ = ["Hooks", "Listening", "serve"]
+
+_JUDGING_THREADS = max(2, min(4, os.cpu_count() or 2))  # more only queue for the interpreter's lock: measured
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listening:
+    """What is said once, when requests are answered. `address` is the socket's path or `127.0.0.1:PORT`."""
+
+    address: str
+    public_key: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hooks:
+    """How a start differs: embedded or by hand, in a process of its own or in a test's thread.
+
+    `overrides` are the environment's settings, `environ` where the tools' variables come from. `book` adds tokens that
+    live in memory. `parent` is a descriptor whose end of file stops the service. `portable` = h11 and asyncio.
+    """
+
+    environ: Mapping[str, str]
+    overrides: Mapping[str, str]
+    listening: Callable[[Listening], None]
+    said: Callable[[str], None]
+    book: Callable[[TokenBook], TokenBook] = lambda book: book
+    parent: int | None = None
+    signals: bool = True
+    portable: bool = False
+    stop: Callable[[Callable[[], None]], None] = lambda _stop: None
+
+
+def serve(home: Home, hooks: Hooks) -> None:
+    """Run Shield on `home` until it is asked to end. Raises a ShieldError where it may not start or ends badly."""
+    for line in (*harden(), *prepare(home)):
+        hooks.said(line)
+    with claimed(home):
+        config = load(home, hooks.overrides)
+        _outside(home, (*config.workspaces.roots, *read_trusted(home)))
+        if is_empty(home):
+            born = initialise(home, now_ms=time.time_ns() // 1_000_000, roles=())
+            hooks.said(f"began the log `{born.log}` in `{home.path}`")
+        if hooks.portable or sys.platform == "win32":
+            asyncio.run(_main(home, config, hooks))
+        else:
+            import uvloop
+
+            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+                runner.run(_main(home, config, hooks))
+
+
+def _outside(home: Home, workspaces: tuple[str, ...]) -> None:
+    if within_trusted(home.path, workspaces):
+        raise ConfigError(f"`{home.path}` lies in a directory where agents work; set SHIELD_HOME to one outside")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Listener:
+    """`hosts` are the Host headers that are taken on TCP, None on a Unix socket."""
+
+    socket: socket.socket
+    address: str
+    hosts: frozenset[bytes] | None
+
+    def close(self) -> None:
+        self.socket.close()
+        if self.hosts is None:
+            # INVARIANT: we hold the home's lock, so nobody else has put a socket of theirs here
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self.address)
+
+
+def _bind(home: Home, config: Config) -> _Listener:
+    if config.service.tcp is None:
+        path = home.socket(config)
+        return _Listener(socket=listen_unix(path), address=path, hosts=None)
+    listener = listen_tcp(config.service.tcp)
+    name = config.service.tcp.rpartition(":")[0]
+    port = listener.getsockname()[1]
+    hosts = frozenset({f"{name}:{port}".encode(), f"localhost:{port}".encode()})
+    return _Listener(socket=listener, address=f"{name}:{port}", hosts=hosts)
+
+
+async def _main(home: Home, config: Config, hooks: Hooks) -> None:
+    loop = asyncio.get_running_loop()
+    with contextlib.ExitStack() as down:
+        # before anything is written: a start that cannot listen leaves no trace in the log
+        listener = _bind(home, config)
+        down.callback(listener.close)
+        journal = AuditJournal(open_log(home, load_key(home)), home, loop)
+        down.callback(journal.close)
+        store = StateStore.open(home.state_db)
+        down.callback(store.close)
+        # a question of a Shield that is gone can lead to no permit any more
+        store.expire_pending()
+        pool = ThreadPoolExecutor(_JUDGING_THREADS, thread_name_prefix="judge")
+        down.callback(pool.shutdown, wait=True)
+
+        rulebook = Rulebook(load_owner_policy(home, config), lambda: load_owner_policy(home, config))
+        key = PermitKey()
+        clock = system_clock()
+        shell, env = exec_env(config, hooks.environ)
+        sessions = SessionBook(
+            execution=Execution(shell=shell, env=env, umask=EXEC_UMASK),
+            home=user_home(hooks.environ),
+            shield_home=home.path,
+            trusted=lambda: (*config.workspaces.roots, *read_trusted(home)),
+            now_ms=clock.now_ms,
+        )
+        book = hooks.book(read_book(home))
+        approvals = ApprovalQueue(
+            store,
+            now_ms=clock.now_ms,
+            timeout_s=config.approvals.timeout_s,
+            configured=lambda: any(token.role is Role.APPROVER for token in operator.tokens.tokens),
+        )
+        operator = ServiceOperator(
+            rulebook=rulebook,
+            recorder=journal,
+            read_tokens=lambda: hooks.book(read_book(home)),
+            tokens=book,
+            approvals=approvals,
+            now=time.monotonic,
+        )
+        pipeline = Pipeline(
+            policy=rulebook.for_session,
+            place_for=Places(
+                files=UnknownFiles() if config.facts.filesystem == "none" else LocalFiles(),
+                home=user_home(hooks.environ),
+                shell=shell,
+                env=env,
+                sessions=sessions,
+                protected=protected(home, config, pids=frozenset({os.getpid()})),
+            ),
+            clock=clock,
+            pool=pool,
+            recorder=journal,
+            sessions=sessions,
+            approvals=approvals,
+            key=key,
+        )
+        context = Context(
+            judge=pipeline,
+            journal=journal,
+            operator=operator,
+            admission=Admission(rate=config.service.rate, queue=config.service.queue, now=time.monotonic),
+            metrics=Metrics(_type_label),
+            description=describe(ROUTES, _version()),
+            stopping=asyncio.Event(),
+            now=time.perf_counter,
+        )
+        await journal.append(
+            "log.open",
+            {
+                "version": _version(),
+                "permit_key": key.public.hex(),
+                "policy": rulebook.policy.digest,
+                "isolation": "reported by the executor",
+            },
+        )
+        await _listen(listener, hooks, context, pipeline, operator)
+        await pipeline.stop()
+        await journal.append("log.close", {"reason": "asked to stop"})
+
+
+async def _listen(
+    listener: _Listener, hooks: Hooks, context: Context, pipeline: Pipeline, operator: ServiceOperator
+) -> None:
+    app = build_app(context, tokens=lambda: operator.tokens, uid=os.getuid(), hosts=listener.hosts)
+    said = Listening(address=listener.address, public_key=pipeline.public_key)
+    server = make_server(app, listening=lambda: hooks.listening(said), portable=hooks.portable)
+    tasks: set[asyncio.Task[None]] = set()
+
+    def stop() -> None:
+        if not context.stopping.is_set():
+            context.stopping.set()
+            server.should_exit = True
+            # waits end now, not when the server comes round to closing their connections
+            tasks.add(asyncio.ensure_future(pipeline.approvals.stop()))
+
+    def reload() -> None:
+        tasks.add(asyncio.ensure_future(_reload(operator, hooks)))
+
+    with _asked(asyncio.get_running_loop(), hooks, stop, reload):
+        await server.serve(sockets=[listener.socket])
+    await asyncio.gather(*tasks)
+
+
+async def _reload(operator: ServiceOperator, hooks: Hooks) -> None:
+    try:
+        done = await operator.reload("SIGHUP")
+        hooks.said(f"reloaded: policy {done.previous} → {done.policy}")
+    except ShieldError as error:
+        hooks.said(f"not reloaded, the running policy stays: {error}")
+
+
+@contextlib.contextmanager
+def _asked(
+    loop: asyncio.AbstractEventLoop, hooks: Hooks, stop: Callable[[], None], reload: Callable[[], None]
+) -> Iterator[None]:
+    """Listen to signals, to the parent's pipe and to the test that started us."""
+
+    def from_afar() -> None:
+        loop.call_soon_threadsafe(stop)
+
+    hooks.stop(from_afar)
+    handlers = {signal.SIGTERM: stop, signal.SIGINT: stop, signal.SIGHUP: reload} if hooks.signals else {}
+    for number, handler in handlers.items():
+        loop.add_signal_handler(number, handler)
+    if hooks.parent is not None:
+        parent = hooks.parent
+        os.set_blocking(parent, False)
+
+        def heard() -> None:
+            try:
+                gone = os.read(parent, 4096) == b""
+            except BlockingIOError:
+                return
+            except OSError:
+                gone = True
+            if gone:
+                loop.remove_reader(parent)
+                stop()
+
+        loop.add_reader(parent, heard)
+    try:
+        yield
+    finally:
+        for number in handlers:
+            loop.remove_signal_handler(number)
+        if hooks.parent is not None:
+            loop.remove_reader(hooks.parent)
+
+
+def _type_label(name: str) -> str:
+    from shield.actions.registry import lookup
+
+    return name if lookup(name).known else ("mcp" if name.startswith("mcp:") else "unknown")
+
+
+def _version() -> str:
+    try:
+        return version("shield-sidecar")
+    except PackageNotFoundError:
+        return "0"

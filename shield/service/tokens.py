@@ -1,0 +1,118 @@
+"""Who may call: bearer tokens by role, of which only the SHA-256 is ever stored."""
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from hmac import compare_digest
+from typing import Any
+
+from shield.config import Home
+from shield.errors import ConfigError
+from shield.service.home import read_private, write_private
+from shield.types import Role
+
+__all__ = ["Token", "TokenBook", "issue", "read_book", "write_agent_token", "write_book"]
+
+SECRET_BYTES = 32
+_SECRET = re.compile(r"shield_[a-z]+_[0-9a-f]{64}")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_ID = re.compile(r"tok_[0-9a-f]{16}")
+_NAME = re.compile(r"[A-Za-z0-9._:-]{1,64}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token:
+    """`name` is what `agent` means for an agent's token and who answered for an approver's."""
+
+    id: str
+    role: Role
+    name: str
+    sha256: str
+    created_at: int = 0
+
+
+class TokenBook:
+    """The tokens in force. Looking one up takes the same time whether and where it is found."""
+
+    __slots__ = ("_digests", "tokens")
+
+    def __init__(self, tokens: Iterable[Token]) -> None:
+        self.tokens = tuple(tokens)
+        self._digests = tuple((bytes.fromhex(token.sha256), token) for token in self.tokens)
+
+    def find(self, presented: bytes) -> Token | None:
+        """The token whose secret was presented, None if there is none."""
+        digest = hashlib.sha256(presented).digest()
+        found = None
+        for known, token in self._digests:
+            if compare_digest(known, digest):
+                found = token
+        return found
+
+
+def issue(role: Role, name: str, random: Callable[[int], bytes], *, created_at: int) -> tuple[Token, str]:
+    """A fresh token and its secret, `shield_ROLE_` + 64 hex digits; the secret exists nowhere else."""
+    secret = f"shield_{role.value}_{random(SECRET_BYTES).hex()}"
+    token = Token(
+        id=f"tok_{random(8).hex()}",
+        role=role,
+        name=name,
+        sha256=hashlib.sha256(secret.encode()).hexdigest(),
+        created_at=created_at,
+    )
+    return token, secret
+
+
+def read_book(home: Home) -> TokenBook:
+    """The stored tokens. Raises ConfigError if there are none or the file is damaged or open to others."""
+    raw = read_private(home.token_book)
+    if raw is None:
+        raise ConfigError(f"`{home.token_book}` is missing; run `shield init`")
+    try:
+        value = json.loads(raw)
+        if set(value) != {"version", "tokens"} or value["version"] != 1:
+            raise ValueError
+        tokens = tuple(_token(item) for item in value["tokens"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise ConfigError(f"`{home.token_book}` is damaged; remove it and run `shield init`") from None
+    if len({token.id for token in tokens}) != len(tokens) or len({token.sha256 for token in tokens}) != len(tokens):
+        raise ConfigError(f"`{home.token_book}` names a token twice; remove it and run `shield init`")
+    return TokenBook(tokens)
+
+
+def write_book(home: Home, tokens: Iterable[Token]) -> None:
+    """Store the hashes of `tokens`. Raises ConfigError."""
+    value = {
+        "version": 1,
+        "tokens": [
+            {
+                "id": token.id,
+                "role": token.role.value,
+                "name": token.name,
+                "sha256": token.sha256,
+                "created_at": token.created_at,
+            }
+            for token in tokens
+        ],
+    }
+    write_private(home.token_book, json.dumps(value, indent=1).encode() + b"\n")
+
+
+def write_agent_token(home: Home, secret: str) -> None:
+    """The one secret that lies on disk: the agent's, which can ask but decide nothing."""
+    if not _SECRET.fullmatch(secret) or not secret.startswith("shield_agent_"):
+        raise ConfigError("only an agent's token is ever written to disk")
+    write_private(home.agent_token, secret.encode() + b"\n")
+
+
+def _token(item: dict[str, Any]) -> Token:
+    if set(item) != {"id", "role", "name", "sha256", "created_at"}:
+        raise ValueError
+    name, digest, identity, created = item["name"], item["sha256"], item["id"], item["created_at"]
+    if not (isinstance(digest, str) and _SHA256.fullmatch(digest) and isinstance(identity, str)):
+        raise ValueError
+    if not (isinstance(name, str) and _NAME.fullmatch(name) and _ID.fullmatch(identity) and type(created) is int):
+        raise ValueError
+    return Token(id=identity, role=Role(item["role"]), name=name, sha256=digest, created_at=created)

@@ -1,0 +1,257 @@
+"""agentctl's command line and settings."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+import agentctl
+from agentctl.config import ProviderName, load
+from agentctl.errors import SettingsError
+from agentctl.tools.registry import Registry
+from fake_shield import FakeShield, fake_shield
+from model_server import Call, ScriptedModel, Turn
+
+ROOT = Path(agentctl.__file__).parent.parent
+
+
+def agentctl_run(*arguments, env=None, stdin=""):
+    return subprocess.run(
+        [sys.executable, "-P", "-m", "agentctl.cli", *arguments],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        cwd="/",
+        timeout=60,
+        check=False,
+        env={"PATH": os.environ["PATH"], "HOME": "/nonexistent", "PYTHONPATH": str(ROOT), **(env or {})},
+    )
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["chat", "--help"], ["run", "--help"], ["tools", "--help"]])
+def test_help_loads_nothing_heavy(arguments):
+    program = (
+        "import sys;from agentctl.cli import main\n"
+        f"try: main({arguments!r})\n"
+        "except SystemExit: pass\n"
+        "print(sorted(m for m in sys.modules if m.partition('.')[0] in"
+        " {'httpx','pydantic','rich','jwt','cryptography','re2','asyncio','sqlite3','shield'}), file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", program],
+        capture_output=True,
+        text=True,
+        env={"PYTHONPATH": str(ROOT)},
+        cwd="/",
+        check=True,
+    )
+    assert done.stderr.strip() == "[]"
+    assert "Usage" in done.stdout
+
+
+def test_tools_are_listed_with_schemas():
+    shapes = json.loads(agentctl_run("tools", "--json").stdout)
+    assert [shape["name"] for shape in shapes] == [spec.name for spec in Registry().specs()]
+    assert len(shapes) == 12
+    for shape in shapes:
+        schema = shape["parameters"]
+        assert schema["type"] == "object"
+        assert schema["additionalProperties"] is False
+        assert set(schema["required"]) <= schema["properties"].keys()
+    assert "read_file" in agentctl_run("tools").stdout
+
+
+def test_config_shows_settings_and_no_key():
+    done = agentctl_run(
+        "config",
+        "--json",
+        env={"AGENTCTL_PROVIDER": "anthropic", "AGENTCTL_MODEL": "m", "ANTHROPIC_API_KEY": "sk-SECRET"},
+    )
+    shape = json.loads(done.stdout)
+    assert (shape["provider"], shape["model"], shape["key_env"]) == ("anthropic", "m", "ANTHROPIC_API_KEY")
+    assert "SECRET" not in done.stdout
+
+
+def test_wrong_settings_end_with_2():
+    done = agentctl_run("config", env={"AGENTCTL_PROVIDER": "nobody", "AGENTCTL_MODEL": "m"})
+    assert done.returncode == 2
+    assert "`nobody`" in done.stderr
+
+
+def settings(folder, text=None, *, cwd="/elsewhere", **env):
+    if text is not None:
+        file = folder / "agentctl" / "config.toml"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text)
+        file.chmod(0o600)
+    return load({"HOME": "/home/u", "XDG_CONFIG_HOME": str(folder), **env}, cwd=Path(cwd))
+
+
+def test_settings_come_from_the_file_and_the_environment_goes_first(tmp_path):
+    assert settings(tmp_path).model is None
+    read = settings(tmp_path, 'provider = "ollama"\nmodel = "small"\n').model
+    assert (read.provider, read.model, read.base_url) == (ProviderName.OLLAMA, "small", "http://127.0.0.1:11434")
+    over = settings(tmp_path, AGENTCTL_MODEL="large", AGENTCTL_MAX_TOKENS="100").model
+    assert (over.model, over.max_tokens) == ("large", 100)
+    assert settings(tmp_path).home == Path("/home/u/.shield")
+    assert settings(tmp_path, SHIELD_HOME="/x").home == Path("/x")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'modle = "x"',
+        "model = 1",
+        'model = ""',
+        'provider = "openai"',
+        'model = "m"\nprovider = "x"',
+        'model = "m"\nbase_url = "file:///etc/passwd"',
+        'model = "m"\nbase_url = "https://user:pass@x.example"',
+        'model = "m"\nmax_tokens = 0',
+        'model = "m"\nkey_env = 3',
+        "model = ",
+        "\xff",
+    ],
+)
+def test_settings_that_make_no_sense_stop_the_start(tmp_path, text):
+    with pytest.raises(SettingsError):
+        settings(tmp_path, text)
+
+
+def test_nothing_in_the_workspace_or_open_to_others_is_read(tmp_path):
+    with pytest.raises(SettingsError, match="worked in"):
+        settings(tmp_path, 'model = "m"', cwd=str(tmp_path))
+    (tmp_path / "agentctl" / "config.toml").chmod(0o666)
+    with pytest.raises(SettingsError, match="chmod 600"):
+        settings(tmp_path)
+    with pytest.raises(SettingsError, match="absolute"):
+        load({"HOME": "/h", "SHIELD_HOME": "relative"}, cwd=Path("/"))
+
+
+# --- with a Shield that is found -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def shield():
+    with fake_shield() as fake, tempfile.TemporaryDirectory(prefix="ws") as workspace:
+        (Path(workspace) / "README.md").write_text("hello \x1b[31mreader\n")
+        fake.workspace = str(Path(workspace).resolve())
+        yield fake
+
+
+def talk(fake: FakeShield, command: str, *arguments, stdin="", **env):
+    with tempfile.TemporaryDirectory(prefix="da") as data:
+        return agentctl_run(
+            command,
+            "-w",
+            fake.workspace,
+            *arguments,
+            stdin=stdin,
+            env={"SHIELD_HOME": str(fake.folder), "XDG_DATA_HOME": data, **env},
+        )
+
+
+def test_the_console_judges_each_line(shield):
+    shield.judge = lambda action: "BLOCK" if "secret" in json.dumps(action["payload"]) else "ALLOW"
+    done = talk(shield, "chat", stdin="/read README.md\n/read secret\nwhat?\n/help\n!exit 3\n/quit\n")
+    assert done.returncode == 0, done.stderr
+    assert "found" in done.stdout
+    assert "| hello \\x1b[31mreader" in done.stdout
+    assert "\x1b" not in done.stdout, "no colours and no escapes into a pipe"
+    assert 'BLOCK    read_file {"path": "secret"} · because BLOCK' in done.stdout
+    assert "→ do something else" in done.stdout
+    assert "no model is configured, so only tool calls" in done.stdout
+    assert "! [exit code 3]" in done.stdout
+
+
+def test_when_shield_is_lost_the_console_ends_with_3(shield):
+    shield.answers["/v1/evaluate"] = (500, "text/plain", b"")
+    done = talk(shield, "chat", stdin="/read README.md\n/read README.md\n")
+    assert done.returncode == 3
+    assert "README" not in done.stderr
+    assert len(shield.sent("/v1/evaluate")) == 1
+
+
+def test_run_needs_a_model(shield):
+    done = talk(shield, "run", "do it")
+    assert done.returncode == 2
+    assert "AGENTCTL_MODEL" in done.stderr
+    assert shield.requests == []
+
+
+def model_env(model: ScriptedModel) -> dict[str, str]:
+    return {"AGENTCTL_MODEL": "m", "AGENTCTL_BASE_URL": model.openai_url}
+
+
+def test_run_lets_a_model_work_through_shield(shield):
+    shield.judge = lambda action: "BLOCK" if action["type"] == "execute_command" else "ALLOW"
+    script = [
+        Turn(calls=(Call("read_file", {"path": "README.md"}), Call("execute_command", {"command": "rm x"}))),
+        Turn(text="I read it \x1b[2J and was refused."),
+    ]
+    with ScriptedModel(script) as model:
+        done = talk(shield, "run", "read it", **model_env(model))
+    assert done.returncode == 0, done.stderr
+    assert "I read it \\x1b[2J and was refused." in done.stdout
+    assert "ALLOW    read_file" in done.stdout
+    assert "BLOCK    execute_command" in done.stdout
+    answered = json.dumps(model.requests[1].body)
+    assert "hello" in answered
+    assert "do something else" in answered
+    assert {outcome["status"] for outcome in shield.sent("/v1/outcomes")} == {"ok"}
+
+
+def test_run_ends_with_4_when_the_model_keeps_asking_and_3_without_shield(shield):
+    shield.judge = lambda action: "BLOCK"
+    again = Turn(calls=(Call("read_file", {"path": "x"}),))
+    with ScriptedModel([again] * 6) as model:
+        done = talk(shield, "run", "go", **model_env(model))
+    assert done.returncode == 4, done.stdout + done.stderr
+    shield.answers["/v1/evaluate"] = (500, "text/plain", b"")
+    with ScriptedModel([again] * 6) as model:
+        done = talk(shield, "run", "go", **model_env(model))
+    assert done.returncode == 3, done.stdout + done.stderr
+
+
+def test_chat_with_a_model_keeps_a_conversation(shield):
+    with ScriptedModel([Turn(text="first answer"), Turn(text="second answer")]) as model:
+        done = talk(shield, "chat", stdin="one\ntwo\n/quit\n", **model_env(model))
+    assert done.returncode == 0, done.stderr
+    assert "first answer" in done.stdout
+    assert "second answer" in done.stdout
+    assert "first answer" in json.dumps(model.requests[1].body)
+
+
+def test_a_request_to_end_stops_the_tool_that_runs(shield):
+    """No pipe, terminal or parent is left to stop it afterwards."""
+    folder = Path(shield.workspace)
+    with subprocess.Popen(
+        [sys.executable, "-P", "-m", "agentctl.cli", "chat", "-w", shield.workspace],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd="/",
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "HOME": "/h", "SHIELD_HOME": str(shield.folder)},
+    ) as process:
+        process.stdin.write(b"!sleep 600 & echo $! > bg; echo > begun; wait\n")
+        process.stdin.flush()
+        until(lambda: (folder / "begun").exists())
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 130
+    pid = int((folder / "bg").read_text())
+    until(lambda: not Path(f"/proc/{pid}").exists() or Path(f"/proc/{pid}/stat").read_text().split()[2] == "Z")
+    assert shield.statuses() == ["cancelled"]
+
+
+def until(condition):
+    for _ in range(1500):
+        if condition():
+            return
+        time.sleep(0.02)
+    pytest.fail("it did not come about")

@@ -1,0 +1,218 @@
+"""The git tools against repositories that try to start a program. Each trap leaves a file if it springs."""
+
+import os
+import subprocess
+
+import pytest
+
+
+def git(folder, *arguments, **env):
+    subprocess.run(
+        ["git", "-c", "user.name=t", "-c", "user.email=t@t.example", *arguments],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+        env={"PATH": os.environ["PATH"], "HOME": str(folder), "GIT_CONFIG_NOSYSTEM": "1", **env},
+    )
+
+
+@pytest.fixture
+def repository(bench):
+    git(bench.workspace, "init", "-q", "-b", "main")
+    (bench.workspace / "a.txt").write_text("one\n")
+    git(bench.workspace, "add", "a.txt")
+    git(bench.workspace, "commit", "-q", "-m", "first commit")
+    git(bench.workspace, "config", "user.name", "Tester")
+    git(bench.workspace, "config", "user.email", "tester@example.com")
+    return bench
+
+
+def test_status_diff_log_and_commit(repository):
+    folder = repository.workspace
+    (folder / "a.txt").write_text("two\n")
+    (folder / "new.txt").write_text("n\n")
+    status = repository.do("git_status").content
+    assert "## main" in status
+    assert " M a.txt" in status
+    assert "?? new.txt" in status
+    assert "-one\n+two" in repository.do("git_diff").content
+    assert "first commit" in repository.do("git_log").content
+    assert repository.do("git_commit", message="second", args=["-a"]).is_error is False
+    assert not repository.do("git_commit", message="third\n\nwith a body", path="new.txt").is_error
+    log = repository.do("git_log", args=["--oneline"]).content
+    assert [line.split(" ", 1)[1] for line in log.splitlines()] == ["third", "second", "first commit"]
+    assert "?? " not in repository.do("git_status").content
+    assert "Tester" in repository.do("git_log", args=["-n1"]).content
+    # git itself agrees, and nothing of ours stayed behind
+    git(folder, "fsck", "--strict")
+    assert not any(name.startswith("agentctl-git") for name in os.listdir(folder))
+
+
+def test_paths_and_revisions(repository):
+    (repository.workspace / "b.txt").write_text("b")
+    assert repository.do("git_status", path="b.txt").content.endswith("?? b.txt")
+    assert "first commit" in repository.do("git_log", args=["HEAD", "-n1"]).content
+    assert repository.do("git_diff", args=["HEAD", "--stat"]).content == "[exit code 0]"
+
+
+@pytest.mark.parametrize(
+    ("kind", "arguments"),
+    [
+        ("git_diff", ["--output=/tmp/x"]),
+        ("git_diff", ["--ext-diff"]),
+        ("git_diff", ["--textconv"]),
+        ("git_diff", ["--no-index", "/etc/passwd", "/dev/null"]),
+        ("git_log", ["--output=x"]),
+        ("git_log", ["-p", "--ext-diff"]),
+        ("git_log", ["--format=%G?"]),
+        ("git_log", ["--show-signature"]),
+        ("git_commit", ["--amend"]),
+        ("git_commit", ["--template=/etc/passwd"]),
+        ("git_log", [7]),
+        ("git_log", {"a": 1}),
+    ],
+)
+def test_options_that_are_not_on_the_list_are_refused(repository, kind, arguments):
+    payload = {"message": "m"} if kind == "git_commit" else {}
+    assert repository.do(kind, args=arguments, **payload).is_error
+
+
+@pytest.fixture
+def trapped(repository):
+    """A repository whose configuration starts a program wherever git knows how to."""
+    folder = repository.workspace
+    trap = folder / "trap.sh"
+    sprung = folder.parent / f"{folder.name}.sprung"
+    trap.write_text(f'#!/bin/sh\necho "$0 $*" >> {sprung}\ncat\n')
+    trap.chmod(0o755)
+    for name in (
+        "core.fsmonitor",
+        "core.pager",
+        "core.editor",
+        "core.sshCommand",
+        "core.askPass",
+        "core.gitProxy",
+        "diff.external",
+        "diff.trap.command",
+        "diff.trap.textconv",
+        "gpg.program",
+        "gpg.ssh.program",
+        "credential.helper",
+        "sequence.editor",
+        "pager.log",
+        "pager.status",
+        "pager.diff",
+        "interactive.diffFilter",
+        "filter.trap.smudge",
+        "merge.trap.driver",
+        "uploadpack.packObjectsHook",
+        "trailer.x.command",
+    ):
+        git(folder, "config", name, str(trap))
+    git(folder, "config", "alias.status", f"!{trap}")
+    git(folder, "config", "alias.log", f"!{trap}")
+    git(folder, "config", "commit.gpgSign", "true")
+    git(folder, "config", "log.showSignature", "true")
+    git(folder, "config", "format.pretty", "%G? %GG")
+    git(folder, "config", "core.hooksPath", str(folder / "hooks"))
+    git(folder, "config", "core.worktree", "/")
+    for hooks in (folder / "hooks", folder / ".git" / "hooks"):
+        hooks.mkdir(exist_ok=True)
+        for name in (
+            "pre-commit",
+            "commit-msg",
+            "prepare-commit-msg",
+            "post-commit",
+            "post-index-change",
+            "reference-transaction",
+        ):
+            (hooks / name).write_text(trap.read_text())
+            (hooks / name).chmod(0o755)
+    (folder / ".gitattributes").write_text("* diff=trap filter=trap merge=trap\n")
+    (folder / "included").write_text(f"[core]\n\tfsmonitor = {trap}\n[user]\n\tname = Included\n")
+    git(folder, "config", "include.path", str(folder / "included"))
+    (folder / "a.txt").write_text("two\n")
+    yield repository, sprung
+    sprung.unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize("filtered", [False, True])
+def test_no_trap_springs(trapped, filtered):
+    bench, sprung = trapped
+    if filtered:
+        trap = bench.workspace / "trap.sh"
+        config = bench.workspace / ".git" / "config"
+        config.write_text(config.read_text() + f'[filter "trap"]\n\tclean = {trap}\n\tprocess = {trap}\n')
+    assert " M a.txt" in bench.do("git_status").content
+    assert "+two" in bench.do("git_diff").content
+    assert "first commit" in bench.do("git_log").content
+    committed = bench.do("git_commit", message="second", args=["-a"])
+    assert committed.is_error is filtered, committed.content
+    assert not sprung.exists(), sprung.read_text()
+
+
+def test_the_traps_do_spring_for_plain_git(trapped):
+    """The broken twin: the same repository under git as a shell runs it."""
+    bench, sprung = trapped
+    config = bench.workspace / ".git" / "config"
+    config.write_text(config.read_text().replace("worktree = /", ""))
+    subprocess.run(
+        ["git", "diff"],
+        cwd=bench.workspace,
+        check=False,
+        capture_output=True,
+        timeout=20,
+        env={"PATH": os.environ["PATH"], "HOME": "/nonexistent"},
+    )
+    assert sprung.exists()
+
+
+def test_a_submodule_runs_nothing_and_stops_a_commit(repository):
+    folder = repository.workspace
+    sprung = folder.parent / f"{folder.name}.sub"
+    inner = folder / "sub"
+    inner.mkdir()
+    git(inner, "init", "-q", "-b", "main")
+    (inner / "f").write_text("f")
+    git(inner, "add", "f")
+    git(inner, "commit", "-q", "-m", "inner")
+    git(folder, "add", "sub")
+    git(folder, "commit", "-q", "-m", "with sub")
+    trap = folder.parent / f"{folder.name}.trap"
+    trap.write_text(f"#!/bin/sh\necho x > {sprung}\n")
+    trap.chmod(0o755)
+    git(inner, "config", "core.fsmonitor", str(trap))
+    (inner / "f").write_text("g")
+    try:
+        repository.do("git_status")
+        repository.do("git_diff")
+        repository.do("git_log", args=["--stat"])
+        repository.do("git_commit", message="m", args=["-a"])
+        assert not sprung.exists()
+    finally:
+        trap.unlink()
+        sprung.unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize("kind", ["file", "link"])
+def test_a_git_directory_that_is_elsewhere_is_not_followed(repository, kind):
+    folder = repository.workspace
+    moved = folder / "moved"
+    (folder / ".git").rename(moved)
+    if kind == "file":
+        (folder / ".git").write_text(f"gitdir: {moved}\n")
+    else:
+        (folder / ".git").symlink_to(moved)
+    assert repository.do("git_status").is_error
+
+
+def test_unfinished_work_is_not_committed(repository):
+    (repository.workspace / ".git" / "MERGE_HEAD").write_text("0" * 40 + "\n")
+    assert "merge" in repository.do("git_commit", message="m").content
+    (repository.workspace / ".git" / "MERGE_HEAD").unlink()
+    git(repository.workspace, "checkout", "-q", "--detach")
+    assert "branch" in repository.do("git_commit", message="m").content
+
+
+def test_outside_a_repository(bench):
+    assert "no git repository" in bench.do("git_status").content

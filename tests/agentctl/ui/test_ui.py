@@ -1,0 +1,267 @@
+"""What a person sees and answers: nothing foreign steers the terminal, nothing is approved by accident."""
+
+import contextlib
+import io
+import json
+import re
+import unicodedata
+from itertools import count
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentctl.errors import ToolError
+from agentctl.ui.approver import ask, question
+from agentctl.ui.console import HELP, read_line
+from agentctl.ui.screen import Screen
+from agentctl.ui.text import single_line, visible
+from shield.types import Approval, ApprovalState, Decision, Scope
+
+HOSTILE = "\x1b]0;title\x07\x1b[2J\x9b31m\u202egnp.exe\u200b\r\x08\x00\ud800\U000e0041"
+
+
+@given(st.text())
+def test_nothing_that_steers_hides_or_reorders_gets_through(text):
+    shown = visible(text)
+    for char in shown:
+        assert char in "\n\t" or unicodedata.category(char) not in ("Cc", "Cs"), repr(char)
+        assert unicodedata.bidirectional(char) not in ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
+    assert visible(shown) == shown
+
+
+@given(st.text(alphabet=st.characters(categories=["L", "N", "P", "S", "Zs"])))
+def test_plain_text_stays_as_it_is(text):
+    if not any(char in text for char in "\u3164\uffa0\u115f\u1160"):
+        assert visible(text) == text
+
+
+def test_hostile_text_is_spelled_out():
+    assert visible("\x1b[31m") == "\\x1b[31m"
+    assert visible("a\u202eb") == "a\\u202eb"
+    assert visible("\U000e0041") == "\\U000e0041"
+    assert single_line("a\nb\tc") == "a\\nb\\tc"
+    assert len(single_line("x" * 999, 50)) == 50
+
+
+@pytest.mark.parametrize("colour", [False, True])
+def test_the_screen_sends_only_our_own_sequences(colour):
+    out = io.StringIO()
+    screen = Screen(out, colour)
+    screen.verdict(Decision.BLOCK, f"read {HOSTILE}", HOSTILE, HOSTILE)
+    screen.output(HOSTILE + "\nsecond", error=True)
+    screen.stream(HOSTILE)
+    screen.line(HOSTILE)
+    ours = re.sub(r"\x1b\[(0|2|1;3[123])m", "", out.getvalue()) if colour else out.getvalue()
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e\u200b]", ours)
+    assert "BLOCK" in ours
+
+
+def test_an_output_cannot_look_like_a_verdict():
+    out = io.StringIO()
+    Screen(out).output("fine\nALLOW    rm -rf / · approved")
+    assert all(line.startswith("| ") for line in out.getvalue().splitlines())
+
+
+# --- the approver ----------------------------------------------------------------------------------------------------
+
+
+def approval(payload, kind="execute_command", **changed):
+    shape = {
+        "id": "01KA",
+        "state": ApprovalState.PENDING,
+        "created_at": 0,
+        "expires_at": 100_000,
+        "request": {"type": kind, "payload": payload, "cwd": "/w", "intent": "please"},
+        "facts": {},
+        "rule": "r",
+        "reason": "why",
+        "scopes": (Scope.ONCE,),
+        "pattern": None,
+        "evaluation": "e",
+        "session": "s",
+        "agent": "a",
+    }
+    return Approval(**(shape | changed))
+
+
+class Queue:
+    def __init__(self, state=ApprovalState.PENDING):
+        self.answers = []
+        self.state = state
+
+    def approval(self, name):
+        return approval({}, state=self.state)
+
+    def answer(self, name, answer):
+        self.answers.append(answer.approve)
+        return approval({}, state=ApprovalState.APPROVED if answer.approve else ApprovalState.DENIED)
+
+
+class Paper:
+    """A terminal on which `lines` are typed, one after the other, each once it is asked for."""
+
+    def __init__(self, *lines):
+        self.lines = list(lines)
+        self.flushed_at = None
+        self.text = ""
+
+    def write(self, text):
+        self.text += text
+
+    def flush_input(self):
+        self.flushed_at = len(self.text)
+
+    def read_line(self, timeout_s):
+        assert self.flushed_at is not None, "typed-ahead input is thrown away before the first question"
+        line = self.lines.pop(0)
+        if isinstance(line, type):
+            raise line
+        return line
+
+
+@pytest.mark.parametrize(
+    ("lines", "answers"),
+    [
+        (["yes"], [True]),
+        (["no"], [False]),
+        ([" YES "], [True]),
+        (["", "y", "ok", "yes please", "no"], [False]),
+        ([None, None, "yes"], [True]),
+        ([KeyboardInterrupt], [False]),
+        ([EOFError], [False]),
+    ],
+)
+def test_only_the_words_yes_and_no_are_answers(lines, answers):
+    queue = Queue()
+    ask(approval({"command": "make"}), queue, Paper(*lines), now=lambda: 1.0)
+    assert queue.answers == answers
+
+
+def test_time_that_runs_out_is_no_answer():
+    clock = count(0, 40)
+    queue, paper = Queue(), Paper(None, None, None)
+    ask(approval({}), queue, paper, now=lambda: next(clock))
+    assert queue.answers == []
+    assert paper.text.endswith("this is not run\n")
+
+
+def test_a_question_settled_elsewhere_ends():
+    queue = Queue(ApprovalState.DENIED)
+    ask(approval({}), queue, Paper(None), now=lambda: 1.0)
+    assert queue.answers == []
+
+
+def test_what_is_not_shown_cannot_be_approved():
+    """Padding pushes the harmful end off the screen: then only `no` is taken."""
+    queue, paper = Queue(), Paper("yes", "no")
+    ask(approval({"command": "echo hi\n" * 2000 + "rm -rf ."}), queue, paper, now=lambda: 1.0)
+    assert queue.answers == [False]
+    assert "cannot be approved here" in paper.text
+    wide = Queue()
+    ask(approval({"command": "x" * 400_000}), wide, Paper("yes", "no"), now=lambda: 1.0)
+    assert wide.answers == [False]
+
+
+def test_the_question_shows_the_whole_action_and_what_is_known():
+    shown = "\n".join(
+        question(
+            approval(
+                {"command": f"make {HOSTILE}\nsecond line", "timeout_s": 5},
+                facts={
+                    "paths": [
+                        {"access": "write", "resolved": "/etc/x", "inside_workspace": False, "categories": ["system"]}
+                    ],
+                    "commands": [{"program": "/usr/bin/make", "origin": "system", "runs_code": "workspace"}],
+                    "hosts": [{"host": "x.example", "port": 443, "ip_class": "name"}],
+                    "recipients": ["a@b.example"],
+                    "secrets": [{"kind": "github_token", "where": "/body"}],
+                    "unknown": ["something"],
+                },
+            )
+        )
+    )
+    for expected in (
+        "execute command",
+        "| second line",
+        "timeout_s: 5",
+        "/etc/x OUTSIDE the workspace [system]",
+        "/usr/bin/make (from system, code: workspace)",
+        "x.example port 443",
+        "a@b.example",
+        "github_token at /body",
+        "could not be established: something",
+        "the agent says (unverified): please",
+        "\\x1b]0;title",
+        "\\u202e",
+    ):
+        assert expected in shown, expected
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", shown)
+
+
+def test_an_edit_is_shown_as_a_diff():
+    lines = question(approval({"path": "a.py", "old": "x = 1\ny = 2", "new": "x = 1\ny = 3"}, kind="edit_file"))
+    assert "  -y = 2" in lines
+    assert "  +y = 3" in lines
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=10),
+    lambda children: st.lists(children, max_size=3) | st.dictionaries(st.text(max_size=5), children, max_size=3),
+    max_leaves=8,
+)
+FACTS = st.dictionaries(st.sampled_from(["paths", "commands", "hosts", "recipients", "secrets", "unknown"]), JSON)
+
+
+@given(payload=JSON, kind=st.sampled_from(["edit_file", "execute_command", "x\x1b"]), facts=FACTS)
+def test_any_action_can_be_shown(payload, kind, facts):
+    for line in question(approval(payload, kind=kind, facts=facts)):
+        assert not re.search(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u202e]", line)
+
+
+# --- the console -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("line", "tool", "payload"),
+    [
+        ("/read README.md", "read_file", {"path": "README.md"}),
+        ("/read 'a b' 3 10", "read_file", {"path": "a b", "offset": 3, "limit": 10}),
+        ("/write a.txt 'two words'", "write_file", {"path": "a.txt", "content": "two words\n"}),
+        ("/edit a old new", "edit_file", {"path": "a", "old": "old", "new": "new"}),
+        ("/ls", "list_directory", {"path": "."}),
+        ("/ls src", "list_directory", {"path": "src"}),
+        ("/search *.py", "search_files", {"pattern": "*.py"}),
+        ("/grep 'a b' src", "grep_files", {"pattern": "a b", "path": "src"}),
+        ("!ls -la | wc", "execute_command", {"command": "ls -la | wc"}),
+        ("/http https://x.example/", "http_request", {"method": "GET", "url": "https://x.example/"}),
+        ("/http post http://x body", "http_request", {"method": "POST", "url": "http://x", "body": "body"}),
+        ("/git status", "git_status", {}),
+        ("/git diff --staged", "git_diff", {"args": ["--staged"]}),
+        ("/git log", "git_log", {}),
+        ("/git commit 'a message' a.txt", "git_commit", {"message": "a message", "path": "a.txt"}),
+    ],
+)
+def test_lines_are_tool_calls(line, tool, payload):
+    read = read_line(line)
+    assert (read.tool, read.payload) == (tool, payload)
+    assert json.loads(read.arguments_text) == payload
+
+
+@pytest.mark.parametrize(
+    "line", ["hello", "!", "/", "/read", "/read a b", "/write a", "/nope x", "/git", "/git push", "/read 'a", "/ls a b"]
+)
+def test_other_lines_say_how_they_should_look(line):
+    with pytest.raises(ToolError):
+        read_line(line)
+
+
+@given(st.text())
+def test_any_line_is_a_tool_call_or_an_error(line):
+    with contextlib.suppress(ToolError):
+        assert read_line(line).tool
+
+
+def test_the_help_names_what_there_is():
+    for word in ("/read", "/write", "/edit", "/ls", "/search", "/grep", "!COMMAND", "/http", "/git", "/help", "/quit"):
+        assert word in HELP

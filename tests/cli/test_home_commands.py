@@ -1,0 +1,194 @@
+"""`shield init|trust|status|approvals|audit`, run as programs; a person is a pseudo-terminal."""
+
+import json
+import os
+import pty
+import select
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from service_harness import approval, running
+from shield.types import Role
+
+ROOT = str(Path(__file__).resolve().parent.parent.parent)
+
+
+@pytest.fixture
+def folder():
+    made = os.path.realpath(tempfile.mkdtemp(prefix="sh"))
+    os.mkdir(f"{made}/ws")
+    yield made
+    shutil.rmtree(made)
+
+
+def environment(folder, **more):
+    kept = {"PATH": os.environ["PATH"], "HOME": folder, "TERM": "dumb"}
+    return {**kept, "PYTHONPATH": ROOT, "SHIELD_HOME": f"{folder}/h", **more}
+
+
+def command(*words):
+    return [sys.executable, "-P", "-m", "shield", *words]
+
+
+def run(folder, *words, **more):
+    """Without a terminal: a session of its own has none."""
+    return subprocess.run(
+        command(*words),
+        env=environment(folder, **more),
+        capture_output=True,
+        text=True,
+        timeout=30,
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,
+        check=False,
+    )
+
+
+def at_terminal(folder, *words, types=None, after=b""):
+    """What the terminal showed, what stdout got, the exit code; `types` is typed once `after` was shown."""
+    out_read, out_write = os.pipe()
+    child, terminal = pty.fork()
+    if child == 0:
+        os.dup2(out_write, 1)
+        os.execve(sys.executable, command(*words), environment(folder))
+    os.close(out_write)
+    shown = b""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        if not select.select([terminal], [], [], 20)[0]:
+            break
+        try:
+            chunk = os.read(terminal, 4096)
+        except OSError:
+            break
+        if not chunk:
+            break
+        shown += chunk
+        if types is not None and after in shown:
+            os.write(terminal, types)
+            types = None
+    _, status = os.waitpid(child, 0)
+    os.close(terminal)
+    with os.fdopen(out_read) as out:
+        return shown.decode(), out.read(), os.waitstatus_to_exitcode(status)
+
+
+def test_init_shows_tokens_on_the_terminal_alone_and_once(folder):
+    shown, out, code = at_terminal(folder, "init", "--json")
+    assert code == 0, shown
+    told = json.loads(out)
+    assert told["tokens"] == ["admin", "approver", "auditor"]
+    for role in told["tokens"]:
+        assert f"shield_{role}_" in shown
+        assert f"shield_{role}_" not in out
+    again = run(folder, "init", "--no-tokens")
+    assert again.returncode == 2
+    assert "begun already" in again.stderr
+    verify = run(folder, "audit", "verify", "--json")
+    assert verify.returncode == 0, verify.stderr
+    assert json.loads(verify.stdout)["log"] == told["log"]
+
+
+def test_init_without_a_terminal_makes_nothing(folder):
+    done = run(folder, "init")
+    assert done.returncode == 2
+    assert "no terminal" in done.stderr
+    assert not os.path.lexists(f"{folder}/h")
+
+
+def test_init_hands_tokens_over_a_pipe_but_not_to_a_file(folder):
+    with open(f"{folder}/file", "wb") as file:
+        done = subprocess.run(
+            command("init", "--token-fd", str(file.fileno())),
+            env=environment(folder),
+            capture_output=True,
+            text=True,
+            pass_fds=(file.fileno(),),
+            timeout=30,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert "never written to a file" in done.stderr
+    assert not os.path.lexists(f"{folder}/h")
+    read, write = os.pipe()
+    done = subprocess.run(
+        command("init", "--token-fd", str(write)),
+        env=environment(folder),
+        capture_output=True,
+        text=True,
+        pass_fds=(write,),
+        timeout=30,
+        check=False,
+    )
+    os.close(write)
+    with os.fdopen(read) as pipe:
+        secrets = json.load(pipe)
+    assert done.returncode == 0, done.stderr
+    assert set(secrets) == {"approver", "admin", "auditor"}
+    assert not any(secret in done.stdout + done.stderr for secret in secrets.values())
+
+
+def test_trust_asks_a_person(folder):
+    root = f"{folder}/ws"
+    refused = run(folder, "trust", root)
+    assert refused.returncode == 2
+    assert "no terminal" in refused.stderr
+    assert run(folder, "trust").stdout == ""
+    for typed in (b"y\n", b"\n"):
+        _, _, code = at_terminal(folder, "trust", root, types=typed, after=b"to confirm")
+        assert code == 1
+    shown, out, code = at_terminal(folder, "trust", root, types=b"yes\n", after=b"to confirm")
+    assert code == 0, shown
+    assert root in shown
+    assert out.strip() == f"trusted {root}"
+    assert json.loads(run(folder, "trust", "--json").stdout) == {"roots": [root]}
+    assert run(folder, "trust", f"{root}").returncode == 0  # known already: nothing to ask
+
+
+@pytest.mark.parametrize("path", ["/", "{folder}", "{folder}/none", "{folder}/h"])
+def test_trust_refuses_without_asking(folder, path):
+    os.makedirs(f"{folder}/h")
+    done = run(folder, "trust", path.format(folder=folder))
+    assert done.returncode == 2
+    assert "no terminal" not in done.stderr
+
+
+def test_status_of_nothing(folder):
+    done = run(folder, "status", "--json")
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["running"] is False
+    assert "Traceback" not in done.stderr
+
+
+def test_status_and_approvals_of_a_running_service(folder):
+    with running() as service:
+        os.makedirs(f"{folder}/h", mode=0o700)
+        Path(f"{folder}/h/shield.toml").write_text(f'[service]\nsocket = "{service.path}"\n')
+        os.chmod(f"{folder}/h/shield.toml", 0o600)
+        evil = approval(1)
+        service.judge.approvals.rows = {"ap-1": evil}
+        token = service.tokens[Role.APPROVER]
+        status = run(folder, "status", SHIELD_TOKEN=service.tokens[Role.ADMIN])
+        assert status.returncode == 0, status.stderr
+        assert status.stdout.startswith("ready\n")
+        assert "some.rule: 2" in status.stdout
+        assert run(folder, "approvals", "list").returncode == 2  # no token, no terminal
+        listed = run(folder, "approvals", "list", "--json", SHIELD_TOKEN=token)
+        assert json.loads(listed.stdout)[0]["id"] == "ap-1", listed
+        shown = run(folder, "approvals", "show", "ap-1", SHIELD_TOKEN=token)
+        assert "recipients" in shown.stdout
+        agent = run(folder, "approvals", "approve", "ap-1", SHIELD_TOKEN=service.tokens[Role.AGENT])
+        assert agent.returncode == 2
+        assert service.judge.approvals.get("ap-1").state == "pending"
+        denied = run(folder, "approvals", "deny", "ap-1", "--note", "no", SHIELD_TOKEN=token)
+        assert denied.returncode == 0, denied.stderr
+        assert service.judge.approvals.get("ap-1").state == "denied"
+        again = run(folder, "approvals", "approve", "ap-1", SHIELD_TOKEN=token)
+        assert again.returncode == 2
+        assert token not in again.stdout + again.stderr

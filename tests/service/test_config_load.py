@@ -1,0 +1,211 @@
+"""shield.toml, its overrides, and the environment of tools."""
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from shield.config import Config, Home, exec_env, home_from, load, token_from, user_home
+from shield.errors import ConfigError
+
+CONTRACT = """
+policy = "default"
+[service]
+socket = "run/shield.sock"
+queue = 256
+[approvals]
+timeout_s = 300
+[workspaces]
+roots = []
+[exec]
+env = []
+[protection]
+identity = ["IDENTITY.md", "SOUL.md"]
+instructions = ["AGENTS.md", "CLAUDE.md", ".cursorrules"]
+memory = ["MEMORY.md", "USER.md"]
+[facts]
+filesystem = "local"
+[tier1]
+model = "tier1"
+"""
+
+
+@pytest.fixture
+def home():
+    folder = os.path.realpath(tempfile.mkdtemp(prefix="sh"))
+    yield Home(path=folder)
+    shutil.rmtree(folder)
+
+
+def write(home, text):
+    Path(home.toml).write_text(text)
+    os.chmod(home.toml, 0o600)
+
+
+def test_the_contracts_example_says_the_defaults(home):
+    assert load(home, {}) == Config()
+    write(home, CONTRACT)
+    assert load(home, {}) == Config()
+
+
+def test_a_value_is_frozen(home):
+    with pytest.raises(ValueError, match="frozen"):
+        load(home, {}).policy = "permissive"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("polcy = 'x'", "unknown key `polcy`, did you mean `policy`?"),
+        ("[service]\nquue = 1", "unknown key `service.quue`, did you mean `service.queue`?"),
+        ("[servce]\nqueue = 1", "unknown key `servce`"),
+        ("[service]\nqueue = '1'", "`service.queue`"),
+        ("[service]\nqueue = true", "`service.queue`"),
+        ("[service]\nqueue = 0", "`service.queue`"),
+        ("[service]\nrate = 0", "`service.rate`"),
+        ("[service]\nrate = nan", "`service.rate`"),
+        ("[service]\nrate = inf", "`service.rate`"),
+        ("service = 1", "`service`"),
+        ("policy = ''", "`policy`"),
+        ("[service]\ntcp = '0.0.0.0:80'", "loopback"),
+        ("[service]\ntcp = 'localhost:80'", "loopback"),
+        ("[service]\ntcp = '127.0.0.1:80'\nsocket = 'x'", "both set"),
+        ("[exec]\nenv = ['LD_PRELOAD']", "LD_PRELOAD"),
+        ("[exec]\nenv = ['PATH']", "PATH"),
+        ("[exec]\nenv = ['BASH_ENV']", "BASH_ENV"),
+        ("[exec]\nenv = ['BASH_FUNC_ls%%']", "BASH_FUNC_ls"),
+        ("[exec]\nenv = ['GIT_SSH_COMMAND']", "GIT_SSH_COMMAND"),
+        ("[exec]\nenv = ['SHIELD_TOKEN']", "SHIELD_TOKEN"),
+        ("[exec]\nenv = ['A=B']", "A=B"),
+        ("[facts]\nfilesystem = 'remote'", "`facts.filesystem`"),
+        ("policy = [\n", "invalid value"),
+        ("policy = 'a'\npolicy = 'b'\n", "line 2"),
+    ],
+)
+def test_refused(home, text, said):
+    write(home, text)
+    with pytest.raises(ConfigError) as refused:
+        load(home, {})
+    assert said in str(refused.value)
+    assert str(refused.value).startswith(home.toml)
+
+
+def test_the_file_must_be_ours(home):
+    write(home, "")
+    os.chmod(home.toml, 0o666)
+    with pytest.raises(ConfigError, match="writable by others"):
+        load(home, {})
+    os.remove(home.toml)
+    os.mkfifo(home.toml)
+    with pytest.raises(ConfigError, match="not a regular file"):
+        load(home, {})
+    os.remove(home.toml)
+    os.mkdir(home.toml)
+    with pytest.raises(ConfigError, match="not a regular file"):
+        load(home, {})
+    os.rmdir(home.toml)
+    Path(home.toml).write_bytes(b"policy = '\xff'")
+    os.chmod(home.toml, 0o600)
+    with pytest.raises(ConfigError, match="UTF-8"):
+        load(home, {})
+
+
+def test_overrides(home):
+    write(home, "[service]\nqueue = 5")
+    environ = {
+        "SHIELD_POLICY": "strict",
+        "SHIELD_SERVICE__QUEUE": "7",
+        "SHIELD_SERVICE__RATE": "1000",
+        "SHIELD_WORKSPACES__ROOTS": '["/a", "/b"]',
+        "SHIELD_FACTS__FILESYSTEM": "none",
+        "SHIELD_HOME": "/elsewhere",
+        "SHIELD_TOKEN": "t",
+        "PATH": "/bin",
+    }
+    config = load(home, environ)
+    assert (config.policy, config.service.queue, config.service.rate) == ("strict", 7, 1000.0)
+    assert config.workspaces.roots == ("/a", "/b")
+    assert config.facts.filesystem == "none"
+    assert token_from(environ) == "t"
+    assert token_from({}) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("SHIELD_SERVICE__QUUE", "1", "did you mean `SHIELD_SERVICE__QUEUE`?"),
+        ("SHIELD_SERVICE__QUEUE", "many", "SHIELD_SERVICE__QUEUE: `service.queue`"),
+        ("SHIELD_SERVICE__QUEUE", "1\npolicy = 'x'", "SHIELD_SERVICE__QUEUE"),
+        ("SHIELD_POLCY", "x", "did you mean `SHIELD_POLICY`?"),
+        ("SHIELD_NOTHING__HERE", "1", "unknown key"),
+        ("SHIELD_WORKSPACES__ROOTS", "/a", "`workspaces.roots`"),
+    ],
+)
+def test_refused_overrides(home, name, value, said):
+    with pytest.raises(ConfigError) as refused:
+        load(home, {name: value})
+    assert said in str(refused.value)
+
+
+def test_home():
+    assert home_from({"HOME": "/home/u"}).path == "/home/u/.shield"
+    assert home_from({"SHIELD_HOME": "/x/../y"}).path == "/y"
+    for wrong in ("", "rel", "~/.shield"):
+        with pytest.raises(ConfigError):
+            home_from({"SHIELD_HOME": wrong})
+    assert os.path.isabs(user_home({"HOME": "rel"}))
+
+
+def test_a_socket_path_that_does_not_fit_is_refused():
+    with pytest.raises(ConfigError, match="shorter absolute path"):
+        Home(path="/" + "a" * 90).socket(Config())
+    assert Home(path="/h").socket(Config()) == "/h/run/shield.sock"
+
+
+def test_the_environment_of_tools_is_an_allow_list(home):
+    write(home, "[exec]\nenv = ['EDITOR', 'ABSENT', 'FUNC']")
+    environ = {
+        "PATH": "/usr/bin:.::rel:/bin",
+        "HOME": "/home/u",
+        "LANG": "de_DE.UTF-8",
+        "LC_ALL": "C",
+        "LC_x": "no",
+        "TERM": "xterm",
+        "TMPDIR": "relative",
+        "EDITOR": "vi",
+        "FUNC": "() { :; }; evil",
+        "BASH_ENV": "/tmp/e",
+        "ENV": "/tmp/e",
+        "BASH_FUNC_ls%%": "() { evil; }",
+        "LD_PRELOAD": "/tmp/x.so",
+        "DYLD_INSERT_LIBRARIES": "x",
+        "PYTHONPATH": "/tmp",
+        "NODE_OPTIONS": "--require x",
+        "GIT_DIR": "/tmp",
+        "SHELLOPTS": "xtrace",
+        "PROMPT_COMMAND": "evil",
+        "SHIELD_TOKEN": "secret",
+        "SHIELD_HOME": "/h",
+        "OPENAI_API_KEY": "secret",
+    }
+    shell, env = exec_env(load(home, {}), environ)
+    assert os.path.isabs(shell)
+    assert dict(env) == {
+        "EDITOR": "vi",
+        "HOME": "/home/u",
+        "LANG": "de_DE.UTF-8",
+        "LC_ALL": "C",
+        "PATH": "/usr/bin:/bin",
+        "TERM": "xterm",
+    }
+    with pytest.raises(TypeError):
+        env["LD_PRELOAD"] = "x"
+
+
+def test_there_is_always_a_path_and_a_home():
+    _, env = exec_env(Config(), {})
+    assert env["PATH"] == "/usr/local/bin:/usr/bin:/bin"
+    assert os.path.isabs(env["HOME"])
+    assert env["LANG"] == "C.UTF-8"
