@@ -273,6 +273,12 @@ def test_the_same_files(bench, swap):
     assert refused(bench.redeem(verdict, request)) is Reason.PERMIT_STATE_CHANGED
 
 
+def test_what_cannot_be_bound_is_not_permitted_whatever_the_policy_says(bench):
+    os.symlink("loop", bench.workspace / "loop")
+    _, verdict = run(bench.evaluate(payload={"path": "loop"}))
+    assert (verdict.decision, verdict.rule, verdict.permit) == (Decision.BLOCK, "permit.state", None)
+
+
 def test_an_edit_is_bound_to_the_content_it_was_judged_on(bench):
     payload = {"path": "a.txt", "old": "hello", "new": "bye"}
     request, verdict = run(bench.evaluate("edit_file", payload))
