@@ -67,6 +67,8 @@ class Bench:
         self.workspace.mkdir()
         self.home = folder / "home"
         self.home.mkdir()
+        self.shell = folder / "shell"
+        self.shell.write_text("#!/bin/bash\n")
         self.now_ms, self.now_ns = 1_795_000_000_000, 5_000_000_000
         self.rules, self.log, self.key = Rules(), MemoryLog(), PermitKey()
         self.configured = configured
@@ -74,7 +76,7 @@ class Bench:
         self.pool = ThreadPoolExecutor(4)
         clock = Clock(now_ms=lambda: self.now_ms, monotonic_ns=lambda: self.now_ns)
         self.sessions = SessionBook(
-            execution=Execution(shell="/bin/bash", env={"PATH": "/usr/bin:/bin", "HOME": str(folder)}, umask=0o077),
+            execution=Execution(shell=str(self.shell), env={"PATH": "/usr/bin:/bin", "HOME": str(folder)}, umask=0o077),
             home=str(folder),
             shield_home=str(self.home),
             trusted=lambda: (str(self.workspace),),

@@ -16,17 +16,20 @@ from shield.canonical import encode
 from shield.errors import InputError, PermitError, Reason, RecordError, RefusedError
 from shield.permits import PERMIT_SECONDS, verify_receipt
 from shield.pipeline.bodies import view
-from shield.pipeline.judge import judge
+from shield.pipeline.judge import judge, required_isolation
 from shield.types import (
     Answer,
     ApprovalAnswer,
     ApprovalState,
+    CommandFact,
     Decision,
+    Facts,
     FileRole,
     Isolation,
     Outcome,
     OutcomePart,
     OutcomeStatus,
+    RunsCode,
     Tier,
 )
 
@@ -288,6 +291,24 @@ def test_an_edit_is_bound_to_the_content_it_was_judged_on(bench):
     assert refused(bench.redeem(verdict, request)) is Reason.PERMIT_STATE_CHANGED
 
 
+def test_the_same_shell(bench):
+    request, verdict = run(bench.evaluate())
+    bench.shell.write_text("#!/bin/bash\nevil\n")
+    assert refused(bench.redeem(verdict, request)) is Reason.PERMIT_STATE_CHANGED
+    bench.shell.unlink()
+    assert refused(bench.redeem(verdict, request)) is Reason.PERMIT_STATE_CHANGED
+
+
+def test_code_that_nobody_judged_asks_for_a_sandbox():
+    def facts(runs_code):
+        return Facts(commands=(CommandFact(name="x", runs_code=runs_code),))
+
+    assert required_isolation(facts(RunsCode.NONE)) is Isolation.NONE
+    for runs_code in (RunsCode.WORKSPACE, RunsCode.FETCHED, RunsCode.INLINE):
+        assert required_isolation(facts(runs_code)) is Isolation.STATE_HIDDEN
+    assert required_isolation(Facts()) is Isolation.NONE
+
+
 def test_work_beside_it_changes_nothing(bench):
     """Other files come and go in the same folder: the permit to write there holds."""
     request, verdict = run(bench.evaluate("write_file", {"path": "new.txt", "content": "x"}))
@@ -417,6 +438,21 @@ def test_an_approval_under_another_policy_is_asked_again_and_a_block_stays_one(b
         bench.rules.opinion = BLOCK
         blocked = await bench.pipeline.current(asked.evaluation, owner="tok", wait_s=0)
         assert (blocked.decision, blocked.rule) == (Decision.BLOCK, "test.block")
+
+    run(main())
+
+
+def test_a_person_does_not_outweigh_a_block_that_came_later(bench):
+    bench.rules.opinion = ASK
+
+    async def main():
+        request, asked = await bench.evaluate()
+        await bench.pipeline.answer(asked.approval, YES, by="person")
+        verdict = await bench.pipeline.current(asked.evaluation, owner="tok", wait_s=0)
+        bench.rules.opinion = BLOCK
+        with pytest.raises(PermitError) as caught:
+            await bench.redeem(verdict, request)
+        assert caught.value.reason is Reason.PERMIT_POLICY
 
     run(main())
 
