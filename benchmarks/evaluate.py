@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from row import Row, cpu_us
-
 from shield.actions.request import parse_request
 from shield.facts.local import LocalFiles
 from shield.facts.place import Place

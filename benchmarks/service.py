@@ -9,9 +9,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from row import Row
-
 from agentctl.sidecar import Sidecar, start
+from row import Row
 from shield.client import Client
 from shield.types import Isolation
 

@@ -550,6 +550,12 @@ def test_the_trusted_home_directory_is_still_no_workspace(bench):
             bench.sessions.open((root,), Isolation.NONE, None, owner="tok", agent="a")
 
 
+def test_a_directory_above_the_state_is_no_workspace(bench):
+    bench.sessions._shield_home = str(bench.workspace / "deep" / "state")
+    with pytest.raises(RefusedError):
+        bench.open()
+
+
 def test_sessions_belong_to_their_token(bench):
     assert bench.sessions.get(bench.session.id, owner="tok") == bench.session
     with pytest.raises(RefusedError):
