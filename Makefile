@@ -5,6 +5,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find shield agentctl audit policies -type f ! -name '*.pyc' 2>/dev/null) pyproject.toml README.md LICENSE
+TESTING := SHIELD_BARE=$(CURDIR)/build/bare HYPOTHESIS_STORAGE_DIRECTORY=$(CURDIR)/build/hypothesis
 PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/pip -q
 
 .PHONY: all lint test check demo chat bench bench-growth soak clean
@@ -44,7 +45,7 @@ build/bare/ready: build/installed constraints.txt
 	touch $@
 
 test: build/installed build/bare/ready
-	SHIELD_BARE=$(CURDIR)/build/bare $(BIN)/pytest -n 2 -o cache_dir=build/pytest
+	$(TESTING) $(BIN)/pytest -n 2 -o cache_dir=build/pytest
 
 check: lint test
 
@@ -67,7 +68,7 @@ bench-growth: build/installed build/peers/ready
 	$(BIN)/python -P benchmarks/run.py --growth
 
 soak: build/installed build/bare/ready
-	SHIELD_SOAK=1 SHIELD_BARE=$(CURDIR)/build/bare $(BIN)/pytest -n 2 -o cache_dir=build/pytest
+	SHIELD_SOAK=1 $(TESTING) $(BIN)/pytest -n 2 -o cache_dir=build/pytest
 
 clean:
 	rm -rf build $(VENV)

@@ -15,6 +15,7 @@ class AsyncLog:
     def __init__(self, log: Log, loop: asyncio.AbstractEventLoop) -> None:
         self.log = log
         self._loop = loop
+        self._turn: list[tuple[Draft, asyncio.Future[Appended]]] = []
 
     async def append(self, draft: Draft) -> Appended:
         """Record and wait until it is durable. Raises what `Log.submit` and its future raise.
@@ -22,8 +23,20 @@ class AsyncLog:
         Being cancelled stops the waiting, not the record: it is written all the same.
         """
         answer: asyncio.Future[Appended] = self._loop.create_future()
-        self.log.submit_to(draft, self, answer)
+        # what is appended in one turn of the loop reaches the writer together: a larger group, one commit
+        if not self._turn:
+            self._loop.call_soon(self._submit)
+        self._turn.append((draft, answer))
         return await answer
+
+    def _submit(self) -> None:
+        turn, self._turn = self._turn, []
+        for draft, answer in turn:
+            try:
+                self.log.submit_to(draft, self, answer)
+            except AuditError as error:
+                if not answer.done():
+                    answer.set_exception(error)
 
     def settled(self, answers: Sequence[Settled]) -> None:
         """Called by the writer's thread once a group."""

@@ -6,7 +6,9 @@ made when Shield starts and never leaves its memory, so both die with the proces
 Verification never lets the token choose: algorithm, type, key id, issuer, audience and claims are fixed here.
 """
 
+import base64
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -84,7 +86,10 @@ class PermitKey:
     def __init__(self, private: Ed25519PrivateKey | None = None) -> None:
         self._private = private if private is not None else Ed25519PrivateKey.generate()
         self.public = self._private.public_key().public_bytes_raw()
-        self._kid = key_id(self.public)
+        kid = key_id(self.public)
+        self._heads = {
+            kind: _base64(_json({"alg": _ALGORITHM, "kid": kid, "typ": kind})) for kind in (_PERMIT_TYPE, _RECEIPT_TYPE)
+        }
 
     def sign_permit(self, permit: Permit) -> str:
         """The permit as a compact JWT."""
@@ -145,7 +150,18 @@ class PermitKey:
             raise _mismatch("its claims are not a permit's") from None
 
     def _sign(self, claims: Mapping[str, Any], kind: str) -> str:
-        return jwt.encode(dict(claims), self._private, algorithm=_ALGORITHM, headers={"typ": kind, "kid": self._kid})
+        # RFC 7515 section 7.1, compact serialisation; the head is one of two, made when the key was
+        signed = self._heads[kind] + b"." + _base64(_json(claims))
+        return (signed + b"." + _base64(self._private.sign(signed))).decode("ascii")
+
+
+def _json(value: Mapping[str, Any]) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode("utf-8")
+
+
+def _base64(raw: bytes) -> bytes:
+    """base64url without padding, RFC 7515 section 2."""
+    return base64.urlsafe_b64encode(raw).rstrip(b"=")
 
 
 def verify_receipt(token: str, public_key: bytes) -> Receipt:

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
@@ -13,6 +12,7 @@ from shield.facts.local import LocalFiles
 from shield.facts.place import Place, Protected
 from shield.permits import PermitKey
 from shield.pipeline import Pipeline
+from shield.pipeline.pool import Pool
 from shield.pipeline.ports import Appended, Clock
 from shield.pipeline.sessions import Execution, SessionBook
 from shield.store.state import StateStore
@@ -73,7 +73,7 @@ class Bench:
         self.rules, self.log, self.key = Rules(), MemoryLog(), PermitKey()
         self.configured = configured
         self.store = StateStore.open(str(self.home / "state.db"))
-        self.pool = ThreadPoolExecutor(4)
+        self.pool = Pool(4)
         clock = Clock(now_ms=lambda: self.now_ms, monotonic_ns=lambda: self.now_ns)
         self.sessions = SessionBook(
             execution=Execution(shell=str(self.shell), env={"PATH": "/usr/bin:/bin", "HOME": str(folder)}, umask=0o077),
@@ -128,7 +128,7 @@ class Bench:
         self.now_ns += int(seconds * 1e9)
 
     def close(self):
-        self.pool.shutdown()
+        self.pool.close()
         self.store.close()
 
 

@@ -113,7 +113,8 @@ FIELDS_BY_NAME: Mapping[str, Field] = MappingProxyType(
     | dict.fromkeys(("source", "src", "sources"), Field(role=FieldRole.PATH, kind=Kind.STRINGS, access=Access.READ))
     | dict.fromkeys(("destination", "dest", "dst", "output", "target"), _WRITE)
     | {"attachments": Field(role=FieldRole.PATH, kind=Kind.STRINGS, access=Access.READ)}
-    | dict.fromkeys(("url", "uri", "href", "endpoint", "link"), _URL)
+    | dict.fromkeys(("url", "uri", "href", "endpoint", "link", "base_url", "callback", "webhook"), _URL)
+    | dict.fromkeys(("host", "hostname", "server", "domain", "proxy", "registry", "repo", "repository"), _URL)
     | dict.fromkeys(("command", "cmd", "script", "shell"), _COMMAND)
     | dict.fromkeys(("to", "cc", "bcc", "recipient", "recipients", "channel", "attendees", "email"), _RECIPIENT)
     | dict.fromkeys(("content", "text", "body", "message", "subject", "description", "title", "value"), _ANY_TEXT)

@@ -34,6 +34,7 @@ class _Asked:
     approval: Approval
     binding: Binding
     owner: str
+    shown: bool = False
 
 
 class ApprovalQueue:
@@ -69,7 +70,7 @@ class ApprovalQueue:
     def pending(self) -> tuple[Approval, ...]:
         """Open questions, oldest first; one past its time is no longer open, whether or not it was closed yet."""
         now = self._now_ms()
-        found = (asked.approval for asked in self._open.values())
+        found = (asked.approval for asked in self._open.values() if asked.shown)
         return tuple(
             approval for approval in found if approval.state is ApprovalState.PENDING and now < approval.expires_at
         )
@@ -86,7 +87,10 @@ class ApprovalQueue:
         agent: str,
         owner: str,
     ) -> Approval:
-        """Put a question. Raises RefusedError `admission.approvals` at MAX_PENDING open ones of one token."""
+        """Prepare a question: it is durable, and nobody sees it before `show`, so that its decision is recorded first.
+
+        Raises RefusedError `admission.approvals` at MAX_PENDING open ones of one token.
+        """
         if sum(asked.owner == owner for asked in self._open.values()) >= MAX_PENDING:
             raise RefusedError(
                 f"{MAX_PENDING} questions of this agent are open; wait until one is answered",
@@ -109,11 +113,25 @@ class ApprovalQueue:
             session=binding.session,
             agent=agent,
         )
-        # INVARIANT: durable before anyone can see it
-        await asyncio.to_thread(self._store.add_approval, approval)
         self._open[approval.id] = _Asked(approval=approval, binding=binding, owner=owner)
-        await self._notify()
+        try:
+            await asyncio.to_thread(self._store.add_approval, approval)
+        except BaseException:
+            self.forget(approval.id)
+            raise
         return approval
+
+    async def show(self, approval_id: str) -> None:
+        """The decision that asks is recorded: now people may see the question."""
+        self._open[approval_id] = replace(self._open[approval_id], shown=True)
+        await self._notify()
+
+    async def withdraw(self, approval_id: str) -> None:
+        """The decision could not be recorded: nobody was asked."""
+        self.forget(approval_id)
+        await asyncio.to_thread(
+            self._store.settle_approval, approval_id, ApprovalState.EXPIRED, by=None, note="withdrawn"
+        )
 
     async def answer(
         self,
@@ -134,6 +152,9 @@ class ApprovalQueue:
         self, approval_id: str, answer: ApprovalAnswer, by: str, record: Callable[[Approval], Awaitable[None]]
     ) -> Approval:
         approval = self.get(approval_id)
+        asked = self._open.get(approval_id)
+        if asked is not None and not asked.shown:
+            raise RefusedError("this question is not open yet; ask again", reason=Reason.APPROVAL_UNKNOWN)
         if answer.scope not in approval.scopes or answer.pattern is not None:
             raise RefusedError(
                 f"the scope `{answer.scope}` is not offered here; answer with one of "

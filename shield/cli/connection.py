@@ -1,6 +1,7 @@
 """How a command reaches the Shield of this home, and with which token."""
 
 import getpass
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -23,10 +24,13 @@ def person_token(environ: Mapping[str, str], *, role: str) -> str:
     """`SHIELD_TOKEN`, else what a person types unseen. Never an argument: those can be read by every process."""
     given = token_from(environ)
     if given is None:
-        try:
-            given = getpass.getpass(f"{role} token: ").strip()
-        except (EOFError, OSError):
-            given = ""
+        with warnings.catch_warnings():
+            # without a terminal it would read standard input, and show what is typed
+            warnings.simplefilter("error", getpass.GetPassWarning)
+            try:
+                given = getpass.getpass(f"{role} token: ").strip()
+            except (EOFError, OSError, getpass.GetPassWarning):
+                given = ""
     if not given or not given.isascii() or not given.isprintable():
         raise ConfigError(f"a token of role `{role}` is needed; set SHIELD_TOKEN or type it in a terminal")
     return given

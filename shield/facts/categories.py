@@ -15,7 +15,7 @@ from shield.facts.filesystem import FileKind, Stat
 from shield.facts.fixed import ABSOLUTE, ANYWHERE, FIXED, NAMES, NOT_CREDENTIALS, SOURCE_SUFFIXES, TEMPORARY
 from shield.facts.place import Place
 
-__all__ = ["categorise", "covered", "inside"]
+__all__ = ["categorise", "covered", "inside", "may_have_meaning"]
 
 # Devices that are no more than a stream or nothing at all.
 _HARMLESS_DEVICES = frozenset(
@@ -107,6 +107,16 @@ def covered(names: Sequence[str], place: Place, roots: Sequence[str]) -> frozens
             if root == folded or root.startswith(f"{folded.rstrip('/')}/"):
                 found.add(category)
     return frozenset(found)
+
+
+def may_have_meaning(name: str, place: Place) -> bool:
+    """Whether the last component of a path could give it a category, wherever it stands. False is certain."""
+    table, folded = _tables(), _fold(name)
+    return (
+        folded in table.sequences
+        or folded in _agent_files(place)
+        or any(names.match(folded) for _, names in table.names)
+    )
 
 
 def _anchored(parts: tuple[str, ...], anchor: tuple[str, ...], group: "_Group", found: set[str]) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from shield.actions.registry import ActionType
+from shield.facts.beneath import Look, look_beneath
 from shield.facts.hosts import host_fact
 from shield.facts.paths import path_fact, resolve_path
 from shield.facts.place import Place
@@ -82,12 +83,29 @@ class Finding:
         fact = path_fact(raw, access, self.place, base=start, recursive=recursive, source=source)
         if fact not in self.paths:
             self.paths.append(fact)
+            self.paths += self._beneath(fact)
         if source != STARTED_IN:
             self.operations.add(_ACCESS[access])
         if fact.resolved is None:
             why = resolve_path(raw, self.place, base=start).unknown or "this access to it means something else"
             self.unknown.append(f"the path at {source}: {why}")
         return fact
+
+    def _beneath(self, fact: PathFact) -> list[PathFact]:
+        """Secrets in a tree that is searched or packed. git shows what it tracks, moving shows nothing."""
+        if not (fact.recursive and fact.access is Access.READ and fact.inside_workspace and fact.exists):
+            return []
+        name = self.type.name
+        if fact.resolved is None or name.startswith("git_") or name == "move_file":
+            return []
+        # agentctl's searches leave hidden entries out; a field that they do not know may ask for them.
+        plain = name == "grep_files" and self.action.payload.keys() <= {"pattern", "path"}
+        met = look_beneath(fact.resolved, self.place, Look(hidden=not plain))
+        found = [
+            path_fact(path, Access.READ, self.place, base=None, recursive=True, source=fact.source)
+            for path in met.entries
+        ]
+        return [each for each in found if each.categories & {"credential", "secret_store"} and each not in self.paths]
 
     def is_directory(self, raw: str) -> bool:
         """Whether a path stands for a directory, or may: what is unknown may."""

@@ -1,6 +1,5 @@
 """What an action does without its payload saying so: where it searches, where it runs, what git would touch."""
 
-import posixpath
 import re
 import shlex
 
@@ -11,6 +10,7 @@ __all__ = ["imply"]
 
 _SEARCHES = {"search_files": Access.LIST, "grep_files": Access.READ}
 _GIT_NETWORK = frozenset(("git_push", "git_pull", "git_clone"))
+_GIT_BRANCHES = frozenset(("git_branch", "git_checkout"))
 _AGENTS = frozenset(("create_agent", "agent_message", "agent_result"))
 _SCP = re.compile(r"(?:[A-Za-z0-9._-]+@)?([A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\]):(?!//).+")
 
@@ -25,6 +25,12 @@ def imply(finding: Finding) -> None:
         finding.path(".", Access.LIST, STARTED_IN)
     elif name.startswith("git_"):
         _git(finding, payload.get("path"))
+    elif name == "archive_create" and "sources" not in payload:
+        finding.path(".", Access.READ, "/sources", recursive=True)
+    elif name == "archive_extract":
+        if "destination" not in payload:
+            finding.path(".", Access.WRITE, "/destination", recursive=True)
+        finding.unknown.append("which files and links the archive holds is not known")
     elif name in _AGENTS:
         for key in ("agent", "to_agent"):
             value = payload.get(key)
@@ -40,8 +46,13 @@ def _git(finding: Finding, path: Json) -> None:
         access = field.access if field is not None and field.access is not None else Access.WRITE
         finding.path(".", access, "/path", recursive=access is Access.READ)
     if Operation.WRITE in finding.type.operations:
-        finding.path(posixpath.join(where, ".git"), Access.WRITE, "/path")
+        # Objects and branches change, no setting and no hook does: the working tree stands for them.
+        finding.path(where if field is not None and field.access is Access.WRITE else ".", Access.WRITE, "/path")
     _arguments(finding, payload.get("args"))
+    branch = payload.get("branch")
+    if name in _GIT_BRANCHES and isinstance(branch, str):
+        # Hooks and filters run here as they do on the command line.
+        finding.command(shlex.join(["git", name.removeprefix("git_"), branch]), "/branch")
     for key in ("branch", "remote", "url", "path"):
         value = payload.get(key)
         if isinstance(value, str) and value.startswith("-"):

@@ -15,10 +15,15 @@ __all__ = ["read_fields"]
 _MAX_PROBED = 4096
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,31}:(?://\S|[^\s/\\]+@\S).*", re.DOTALL)
 _SCHEMELESS = re.compile(r"(?:www\.|//)[^\s/]+\.\S+")
+_SCP = re.compile(r"[A-Za-z0-9._-]+@[A-Za-z0-9.-]+:.+")
 _MAIL = re.compile(r"[^\s@<>,;]+@[^\s@<>,;]+\.[^\s@<>,;]+")
 _FILE_NAME = re.compile(r"\.{0,2}[\w-][\w.-]*\.[A-Za-z0-9_]{1,12}|\.[A-Za-z][\w.-]*")
 _SHELL = re.compile(r"[|;&<>`]|\$\(|\s-{1,2}[A-Za-z]")
 _PROGRAM = re.compile(r"[A-Za-z0-9_./+-]+")
+# What tools of other agents send along with a command, without a change to what runs.
+_BESIDE_A_COMMAND = frozenset(
+    ("description", "explanation", "justification", "timeout", "timeout_ms", "background", "run_in_background")
+)
 _HOST_HEADERS = frozenset(("host", ":authority", "x-forwarded-host", "forwarded"))
 _METHOD_HEADERS = frozenset(("x-http-method-override", "x-http-method", "x-method-override"))
 
@@ -38,6 +43,9 @@ def read_fields(finding: Finding) -> None:
             _by_role(finding, known, value, source, stdin if isinstance(stdin, str) else None)
         else:
             _by_name(finding, name, value, source)
+            if finding.type.name == "execute_command" and name not in _BESIDE_A_COMMAND:
+                # `env`, `args`, `user`, `shell` …: the line alone no longer says what runs.
+                finding.unknown.append(f"what the field at {source} changes about the command is not known")
 
 
 def _fits(value: Json, kind: Kind) -> bool:
@@ -90,6 +98,19 @@ def _path(finding: Finding, field: Field, raw: str, source: str) -> None:
     whole = access in (Access.READ, Access.DELETE) and finding.type.name in ("copy_file", "move_file", "delete_file")
     recursive = field.recursive or asked or (whole and finding.is_directory(raw))
     finding.path(raw, access, source, recursive=recursive)
+    start = finding.action.payload.get("source")
+    if finding.type.name in ("copy_file", "move_file") and access is Access.WRITE and isinstance(start, str) and start:
+        _arrives(finding, start, raw, source)
+
+
+def _arrives(finding: Finding, start: str, raw: str, source: str) -> None:
+    """A directory brings all that is in it; into a directory that is there, a tool may put it by its own name."""
+    tree = finding.is_directory(start)
+    if tree:
+        finding.path(raw, Access.WRITE, source, recursive=True)
+    last = posixpath.basename(start.rstrip("/"))
+    if last not in ("", ".", "..") and finding.is_directory(raw):
+        finding.path(posixpath.join(raw, last), Access.WRITE, source, recursive=tree)
 
 
 def _url(finding: Finding, url: str, source: str) -> None:
@@ -102,6 +123,8 @@ def _url(finding: Finding, url: str, source: str) -> None:
 def _pattern(finding: Finding, pattern: str, source: str) -> None:
     """A glob that leaves the directory it starts in names that other place, too."""
     parts = pattern.split("/")
+    if any(".." in part and "{" in part for part in parts):
+        finding.unknown.append(f"the pattern at {source} may lead anywhere")
     if not pattern.startswith(("/", "~")) and ".." not in parts:
         return
     fixed = []
@@ -143,6 +166,9 @@ def _by_name(finding: Finding, name: str, value: Json, source: str) -> None:
         if field.role is FieldRole.PATH and field.access is not Access.READ:
             for raw, at in _strings(value, source):
                 finding.path(raw, Access.READ, at, recursive=True)
+        for raw, at in _strings(value, source):
+            if field.role is FieldRole.PATH and (_URL.fullmatch(raw) or _SCP.fullmatch(raw)):
+                _url(finding, raw, at)
     if field is None or field.role is not FieldRole.PATH:
         _by_value(finding, value, source)
 

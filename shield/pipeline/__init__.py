@@ -4,7 +4,6 @@
 """
 
 from collections.abc import Callable
-from concurrent.futures import Executor
 
 from shield.approvals.queue import ApprovalQueue
 from shield.errors import Reason
@@ -14,6 +13,7 @@ from shield.pipeline.evaluate import Evaluator, dry_run
 from shield.pipeline.judge import PolicyTier
 from shield.pipeline.ledger import Ledger
 from shield.pipeline.outcome import Outcomes
+from shield.pipeline.pool import Pool
 from shield.pipeline.ports import Clock, Recorder
 from shield.pipeline.redeem import Redeemer
 from shield.pipeline.rejections import Rejections
@@ -42,7 +42,7 @@ class Pipeline:
         policy: Callable[[Session | None], PolicyTier],
         place_for: Callable[[ActionRequest, Session | None], Place],
         clock: Clock,
-        pool: Executor,
+        pool: Pool,
         recorder: Recorder,
         sessions: SessionBook,
         approvals: ApprovalQueue,

@@ -27,7 +27,8 @@ def commitment(action: Action, salt: bytes) -> str:
 def view(action: Action) -> dict[str, Json]:
     """The payload for a reader of the log: secrets redacted, strings and lists cut, at most some kilobytes."""
     shown = _view(dict(action.payload), depth=6)
-    if len(encode(shown, max_nodes=1_000_000)) > _VIEW_BYTES:
+    # an action this small has no view that is too large, however much is redacted or escaped in it
+    if len(action.canonical) > _VIEW_BYTES // 8 and len(encode(shown, max_nodes=1_000_000)) > _VIEW_BYTES:
         shown = {_key(key): "…" for key in list(action.payload)[:_VIEW_ITEMS]}
     return shown if isinstance(shown, dict) else {}
 

@@ -5,8 +5,8 @@ INVARIANT: a verdict leaves here only after its record is durable; a permit only
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from shield.approvals.queue import ApprovalQueue, Binding
 from shield.errors import RecordError, ShieldError, StateError
@@ -17,6 +17,7 @@ from shield.permits import PERMIT_SECONDS, Permit, PermitKey, state_digest
 from shield.pipeline.bodies import SALT_BYTES, approval_body, decision_body
 from shield.pipeline.judge import FACTS_SECONDS, LATE, Judged, PolicyTier, judge, required_isolation
 from shield.pipeline.ledger import Evaluation, Issued, Ledger
+from shield.pipeline.pool import Pool
 from shield.pipeline.ports import Clock, Recorder
 from shield.tiers.absent import AbsentTier
 from shield.tiers.person import no_approver, person
@@ -83,7 +84,7 @@ class Evaluator:
     policy: Callable[[Session | None], PolicyTier]
     place_for: Callable[[ActionRequest, Session | None], Place]
     clock: Clock
-    pool: Executor
+    pool: Pool
     recorder: Recorder
     approvals: ApprovalQueue
     key: PermitKey
@@ -158,6 +159,7 @@ class Evaluator:
             )
         )
         if question is not None:
+            await self.approvals.show(question.id)
             self._close_in_time(question)
         return verdict
 
@@ -209,10 +211,9 @@ class Evaluator:
     # --- steps -------------------------------------------------------------------------------------------------------
 
     async def _look(self, request: ActionRequest, session: Session | None, agent: str, now: int) -> _Looked:
-        work = asyncio.get_running_loop().run_in_executor(self.pool, self._look_now, request, session, agent, now)
         try:
             async with asyncio.timeout(_DEADLINE_S):
-                return await work
+                return await self.pool.run(partial(self._look_now, request, session, agent, now))
         except TimeoutError:
             digest = self.policy(session).digest
             return _Looked(judged=Judged(facts=Facts(), opinions=(LATE,), policy=digest))
@@ -307,7 +308,7 @@ class Evaluator:
             )
         except RecordError as error:
             if verdict.approval is not None:
-                self.approvals.forget(verdict.approval)
+                await self._withdraw(verdict.approval)
             return replace(
                 verdict,
                 decision=Decision.BLOCK,
@@ -320,6 +321,12 @@ class Evaluator:
             )
         took = (self.clock.monotonic_ns() - started) // 1000
         return replace(verdict, seq=appended.seq, latency_us={**verdict.latency_us, "record": took})
+
+    async def _withdraw(self, approval_id: str) -> None:
+        try:
+            await self.approvals.withdraw(approval_id)
+        except StateError:
+            pass  # nobody saw the question; the next start closes it
 
     def _mint(
         self,

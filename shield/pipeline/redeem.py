@@ -6,6 +6,7 @@ INVARIANT: a receipt leaves here only after the `executing` record is durable, a
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from shield.actions.request import make_action
 from shield.errors import InputError, PermitError, Reason, ShieldError
@@ -105,11 +106,9 @@ class Redeemer:
         )
 
     async def _judge_again(self, issued: Issued, before: SessionFacts) -> _Again:
-        loop = asyncio.get_running_loop()
-        work = loop.run_in_executor(self.evaluator.pool, self._judge_now, issued, before)
         try:
             async with asyncio.timeout(_DEADLINE_S):
-                return await work
+                return await self.evaluator.pool.run(partial(self._judge_now, issued, before))
         except TimeoutError:
             raise _refuse(
                 "what this call would touch could not be examined in time", Reason.PERMIT_STATE_CHANGED

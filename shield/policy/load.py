@@ -205,7 +205,10 @@ def _adds(rule: Rule, baseline: Rule) -> bool:
 def _taken(rule_id: str, other: Rule) -> str:
     where = f"{other.file}:{other.text.mark.line}"
     if other.origin is RuleOrigin.BASELINE:
-        return f"the id `{rule_id}` is taken by the baseline, which nothing weakens ({where}); choose another id, or make the rule as strong"
+        return (
+            f"the id `{rule_id}` is taken by the baseline, which nothing weakens ({where}); "
+            "choose another id, or make the rule as strong"
+        )
     return f"the id `{rule_id}` is taken ({where}); choose another, or replace that rule with `overrides: [{rule_id}]`"
 
 

@@ -38,7 +38,15 @@ def _routed(context: Context) -> ASGIApp:
         default=_nowhere,
     )
 
+    # what is asked for most has no parameters in its path: found by name, not by pattern
+    plain = {(route.path, route.method): Endpoint(route, context) for route in ROUTES if "{" not in route.path}
+
     async def routed(scope: Scope, receive: Receive, send: Send) -> None:
+        endpoint = plain.get((scope["path"], scope["method"]))
+        if endpoint is not None:
+            scope["path_params"] = {}
+            await endpoint(scope, receive, send)
+            return
         scope["app"] = router  # Starlette then raises for a wrong method instead of answering in plain text
         await router(scope, receive, send)
 

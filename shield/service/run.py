@@ -12,7 +12,6 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
@@ -23,6 +22,7 @@ from shield.facts.local import LocalFiles
 from shield.facts.unseen import UnknownFiles
 from shield.permits import PermitKey
 from shield.pipeline import Pipeline
+from shield.pipeline.pool import Pool
 from shield.pipeline.ports import system_clock
 from shield.pipeline.sessions import Execution, SessionBook
 from shield.service.admission import Admission
@@ -38,7 +38,7 @@ from shield.service.metrics import Metrics
 from shield.service.openapi import describe
 from shield.service.operator import ServiceOperator
 from shield.service.places import Places
-from shield.service.process import harden
+from shield.service.process import harden, settle_memory
 from shield.service.routes import ROUTES
 from shield.service.rulebook import Rulebook, load_owner_policy
 from shield.service.server import make_server
@@ -48,7 +48,7 @@ from shield.types import Role
 
 __all__ = ["Hooks", "Listening", "serve"]
 
-_JUDGING_THREADS = max(2, min(4, os.cpu_count() or 2))  # more only queue for the interpreter's lock: measured
+_JUDGING_THREADS = 8  # one is at work; the others are for disks that hang
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,8 +141,8 @@ async def _main(home: Home, config: Config, hooks: Hooks) -> None:
         down.callback(store.close)
         # a question of a Shield that is gone can lead to no permit any more
         store.expire_pending()
-        pool = ThreadPoolExecutor(_JUDGING_THREADS, thread_name_prefix="judge")
-        down.callback(pool.shutdown, wait=True)
+        pool = Pool(_JUDGING_THREADS)
+        down.callback(pool.close)
 
         rulebook = Rulebook(load_owner_policy(home, config), lambda: load_owner_policy(home, config))
         key = PermitKey()
@@ -206,6 +206,8 @@ async def _main(home: Home, config: Config, hooks: Hooks) -> None:
                 "isolation": "reported by the executor",
             },
         )
+        if hooks.signals:  # a process of our own
+            settle_memory()
         await _listen(listener, hooks, context, pipeline, operator)
         await pipeline.stop()
         await journal.append("log.close", {"reason": "asked to stop"})

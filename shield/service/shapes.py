@@ -4,6 +4,7 @@ import base64
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 from shield.types import Approval, Isolation, Role, Session, Verdict
@@ -13,8 +14,12 @@ __all__ = ["approval_json", "encode", "session_json", "time_text", "verdict_json
 
 def time_text(unix_ms: int) -> str:
     """RFC 3339 UTC with milliseconds."""
-    moment = datetime.fromtimestamp(unix_ms // 1000, UTC)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{unix_ms % 1000:03d}Z"
+    return f"{_second_text(unix_ms // 1000)}.{unix_ms % 1000:03d}Z"
+
+
+@lru_cache(maxsize=256)
+def _second_text(unix_s: int) -> str:
+    return f"{datetime.fromtimestamp(unix_s, UTC):%Y-%m-%dT%H:%M:%S}"
 
 
 def encode(value: Any) -> bytes:

@@ -497,6 +497,32 @@ def test_nobody_to_ask_is_a_block_at_once(tmp_path):
     bench.close()
 
 
+def test_nobody_is_asked_about_a_decision_that_is_not_recorded(bench):
+    bench.rules.opinion = ASK
+    bench.log.only = "decision"
+
+    async def main():
+        _, verdict = await bench.evaluate()
+        assert verdict.rule == "audit.unavailable"
+        assert bench.pipeline.approvals.pending() == ()
+
+    run(main())
+    assert bench.store.pending_approvals() == ()
+
+
+def test_an_answer_names_the_decision_that_asked(bench):
+    bench.rules.opinion = ASK
+
+    async def main():
+        answering = asyncio.create_task(bench.pipeline.approvals.wait(30))
+        _, asked = await bench.evaluate()
+        await answering
+        await bench.pipeline.answer(asked.approval, YES, by="person")
+        assert bench.log.records[-1]["ref"] == asked.seq
+
+    run(main())
+
+
 def test_an_answer_that_is_not_recorded_leads_to_nothing(bench):
     bench.rules.opinion = ASK
 

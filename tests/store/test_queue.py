@@ -29,9 +29,11 @@ class Bench:
         return ApprovalQueue(self.store, now_ms=lambda: self.now, timeout_s=300, configured=lambda: False)
 
     async def ask(self, owner="tok", evaluation="01E"):
-        return await self.queue.ask(
+        asked = await self.queue.ask(
             BINDING, request={"type": "x"}, facts={}, rule="r", reason="why", evaluation=evaluation, agent="a", owner=owner
         )  # fmt: skip
+        await self.queue.show(asked.id)
+        return asked
 
     async def record(self, approval):
         if self.fail:
@@ -142,6 +144,27 @@ def test_an_agent_cannot_bury_people_in_questions(bench):
         await bench.ask(owner="another token")
         bench.queue.forget(bench.queue.pending()[0].id)
         await bench.ask()
+
+    asyncio.run(main())
+
+
+def test_a_question_is_seen_only_after_its_decision_is_recorded(bench):
+    async def main():
+        asked = await bench.queue.ask(
+            BINDING, request={}, facts={}, rule="r", reason="why", evaluation="01E", agent="a", owner="tok"
+        )
+        assert bench.queue.pending() == ()
+        with pytest.raises(RefusedError) as caught:
+            await bench.answer(asked, YES)
+        assert caught.value.reason is Reason.APPROVAL_UNKNOWN
+        await bench.queue.show(asked.id)
+        assert bench.queue.pending() == (asked,)
+        other = await bench.queue.ask(
+            BINDING, request={}, facts={}, rule="r", reason="why", evaluation="01F", agent="a", owner="tok"
+        )
+        await bench.queue.withdraw(other.id)
+        assert bench.store.approval(other.id).state is ApprovalState.EXPIRED
+        assert bench.queue.binding(other.id) is None
 
     asyncio.run(main())
 

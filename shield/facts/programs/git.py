@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from shield.facts.filesystem import FileKind, FileSystemUnknownError
-from shield.facts.paths import resolve_path
+from shield.facts.paths import path_fact, resolve_path
 from shield.facts.place import Place
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.model import Use
-from shield.facts.programs.reading import Value
+from shield.facts.programs.reading import PathUse, Value
 from shield.types import Access, Operation, RunsCode
 
 __all__ = ["GIT"]
@@ -49,7 +49,11 @@ def _git(call: Invocation) -> bool:
     if not call.operands:
         return True
     sub = call.operands[0]
-    if sub.fixed and sub.text not in ("version", "help", "init", "clone"):
+    if arguments.has("--help", "-h") or (sub.fixed and sub.text == "help"):
+        # A manual page: the program that shows it, and its pager, are settings (git-help(1)).
+        reading.run(RunsCode.INLINE)
+        return True
+    if sub.fixed and sub.text not in ("version", "init", "clone"):
         _repository(call, writes=sub.text not in _READERS)
     return sub.fixed and sub.text == "version"
 
@@ -86,8 +90,22 @@ def _repository(call: Invocation, *, writes: bool) -> None:
             else None
         )
     text = _settings(context.place, base) if base is not None else None
+    _top(call, base)
     if text is None or _ACTIVE_SETTING.search(text) or (writes and _hooks(context.place, base)):
         reading.run(RunsCode.WORKSPACE)
+
+
+def _top(call: Invocation, base: str | None) -> None:
+    """git shows and changes the whole repository, wherever beneath its top it is started."""
+    try:
+        folder = _git_dir(call.context.place, base) if base is not None else None
+    except FileSystemUnknownError:
+        return
+    if not folder or base is None:
+        return
+    top = posixpath.dirname(folder) if folder.endswith("/.git") else folder
+    if top != base:
+        call.reading.paths.append(PathUse(value=Value(text=top, head=top), access=Access.READ))
 
 
 def _git_dir(place: Place, base: str) -> str | None:
@@ -151,16 +169,43 @@ def _hooks(place: Place, base: str | None) -> bool:
 
 def _rev(call: Invocation) -> bool:
     """Operands are revisions or paths; git reads files outside its repository, too (`diff --no-index`)."""
-    for word in call.operands:
-        text = word.text if word.fixed else word.head
-        if (
-            text.startswith(("/", "~", "./", "../"))
-            or ".." in text.split("/")
-            or call.arguments.has("--no-index")
-            or not word.fixed
-        ):
-            call.reading.path(word, Access.READ)
+    words = list(call.operands)
+    if call.name.endswith(" grep") and words and not call.arguments.has("-e", "-f"):
+        words = words if words[0].many else words[1:]
+    for word in words:
+        _content(call, word)
+    for value in call.arguments.values("-L"):
+        # `-L START,END:FILE`, `-L :NAME:FILE`
+        tail = value.text.rpartition(":")[2]
+        _content(call, Value(text=tail, head=tail) if value.fixed else value)
+    if call.name.endswith(" grep") and call.arguments.has("--no-index", "--untracked"):
+        for word in words or [Value(text=".", head=".")]:
+            call.reading.path(word, Access.READ, recursive=True)
     return True
+
+
+def _content(call: Invocation, word: Value) -> None:
+    """`REVISION:PATH`, a path, or a revision, which no file is unless one of that name is there."""
+    text = word.text if word.fixed else word.head
+    if word.fixed and ":" in text and not text.startswith(":"):
+        tail = text.partition(":")[2]
+        if tail and not tail.startswith("/"):
+            call.reading.path(Value(text=tail, head=tail), Access.READ)
+    elif (
+        not word.fixed
+        or text.startswith(("/", "~", "./", "../", ":", "."))
+        or ".." in text.split("/")
+        or call.arguments.has("--no-index")
+        or _names_file(call, text)
+    ):
+        call.reading.path(word, Access.READ)
+
+
+def _names_file(call: Invocation, text: str) -> bool:
+    """Whether there is such a file, or was one that has a meaning: its old content is in the history."""
+    context = call.context
+    fact = path_fact(text, Access.READ, context.place, base=context.base, expand_tilde=False)
+    return fact.exists or bool(fact.categories & {"credential", "secret_store"})
 
 
 def _rev_write(call: Invocation) -> bool:
@@ -204,7 +249,8 @@ def _branch(call: Invocation) -> bool:
     call.reading.operations.add(Operation.READ)
     if changes or (call.operands and not lists):
         call.reading.operations.add(Operation.WRITE)
-        if arguments.has("-d", "-D", "--delete"):
+        if arguments.has("-d", "-D", "--delete", "-f", "--force", "-M", "-C"):
+            # What a name stood for before may be reached by nothing else.
             call.reading.operations.add(Operation.DELETE)
         if arguments.has("--edit-description", "-s", "--sign", "-u", "--verify"):
             call.reading.caution()
@@ -232,6 +278,7 @@ def _config(call: Invocation) -> bool:
     words = [word for word in call.operands if word.fixed]
     reads = arguments.has("--get", "--get-all", "--get-regexp", "--list", "-l", "--get-urlmatch")
     verb = words[0].text if words else ""
+    home = Value(text=posixpath.join(call.context.place.home, ".gitconfig"), head="/")
     if reads or verb in ("get", "list") or (len(call.operands) == 1 and "." in verb):
         call.reading.operations.add(Operation.READ)
         if not (
@@ -246,10 +293,12 @@ def _config(call: Invocation) -> bool:
                 "--edit",
             )
         ):
+            whole = verb == "list" or arguments.has("--list", "-l", "--get-regexp")
+            if (whole and not arguments.has("--local", "--worktree")) or arguments.has("--global"):
+                call.reading.path(home, Access.READ)
             return True
     call.reading.path(Value(text=".git/config", head=".git/config"), Access.WRITE)
     if arguments.has("--global", "--system"):
-        home = Value(text=posixpath.join(call.context.place.home, ".gitconfig"), head="/")
         call.reading.path(home, Access.WRITE)
     call.reading.caution()
     return True

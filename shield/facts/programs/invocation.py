@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from shield.facts.place import Place
 from shield.facts.programs.model import Model, Use
 from shield.facts.programs.reading import Arguments, Nested, NestedKind, Reading, Value, read_arguments
-from shield.types import Operation, RunsCode
+from shield.types import Access, Operation, RunsCode
 
 __all__ = ["Context", "Invocation", "Special", "read_invocation"]
 
@@ -71,7 +71,16 @@ def read_invocation(
         # An argument of unknown value could be an option, and this program has options that change what it does.
         reading.code = True
         reading.caution()
+    elif reading.loose and _opens(model):
+        # Steady, but an option of it names a file (`grep -f`, `touch -r`): which, is not known.
+        for word in words:
+            if word.adrift:
+                reading.path(word, Access.READ)
     return reading
+
+
+def _opens(model: Model) -> bool:
+    return any(option.value not in (None, Use.TEXT, Use.LIST) for option in model.options.values())
 
 
 def _read(call: Invocation, specials: Mapping[str, Special]) -> None:
@@ -123,7 +132,8 @@ def _operands(call: Invocation, *, spared: bool) -> None:
     if not spared:
         for use in model.first:
             if operands:
-                call.reading.use(use, operands.pop(0), recursive=call.recursive)
+                value = operands[0] if operands[0].many else operands.pop(0)
+                call.reading.use(use, value, recursive=call.recursive)
     if model.rest is Use.COMMAND:
         call.command(operands)
         return

@@ -4,9 +4,11 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from shield.facts.beneath import Look
+from shield.facts.programs.awk import awk_prints_only
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.model import Use
-from shield.facts.programs.reading import Value
+from shield.facts.programs.reading import Value, plain_globs
 from shield.types import Access, RunsCode
 
 __all__ = ["LANGUAGE"]
@@ -20,18 +22,11 @@ _SED_PLAIN = re.compile(
 )
 
 
-_AWK_ACTIVE = re.compile(
-    r"\bsystem\b|\bgetline\b|[|>@]|\bclose\b|\bfflush\b|\bENVIRON\b|\bARGV\b|\bextension\b|\bload\b"
-)
+_JQ_ACTIVE = re.compile(r"\b(?:input_filename|import|include|env|debug|load|strload|eval|system|modulemeta)\b|\$ENV")
 
 
-_AWK_STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"|/(?:[^/\\\n]|\\.)+/')
-
-
-_AWK_COMPARE = re.compile(r"(?:\$\w+|\b[A-Z]+\b|\w+|\))\s*>=?\s*(?:\d+(?:\.\d+)?)(?![\w.])")
-
-
-_JQ_ACTIVE = re.compile(r"\b(?:input_filename|import|include|env|debug|load|strload|eval|system)\b|\$ENV")
+# Backups that are no file with a meaning, whatever they are made of.
+_PLAIN_SUFFIXES = frozenset((".bak", ".orig", ".old", ".backup", "~"))
 
 
 _NAME = re.compile(r"[A-Za-z_]\w*\Z")
@@ -52,7 +47,21 @@ def _sed(call: Invocation) -> bool:
     in_place = arguments.has("-i", "--in-place")
     for operand in operands:
         reading.use(Use.EDIT if in_place else Use.READ, operand)
+    for suffix in arguments.values("-i", "--in-place"):
+        _backups(call, suffix, operands)
     return True
+
+
+def _backups(call: Invocation, suffix: Value, operands: list[Value]) -> None:
+    """`-iSUFFIX` keeps what was there under another name; `*` and `/` in it lead anywhere (sed(1))."""
+    if not suffix.fixed or "*" in suffix.text or "/" in suffix.text:
+        call.reading.caution()
+        return
+    for operand in operands:
+        if operand.fixed:
+            call.reading.path(Value(text=operand.text + suffix.text, head=operand.text), Access.WRITE)
+        elif suffix.text not in _PLAIN_SUFFIXES:
+            call.reading.caution()
 
 
 def _sed_plain(script: str) -> bool:
@@ -80,25 +89,12 @@ def _awk(call: Invocation) -> bool:
     if not programs and not call.arguments.has("-f", "--file") and operands:
         programs = [operands.pop(0)]
     for program in programs:
-        if not (program.fixed and _awk_plain(program.text)):
+        if not (program.fixed and awk_prints_only(program.text)):
             reading.run(RunsCode.INLINE)
     for operand in operands:
         if not (operand.fixed and _NAME.match(operand.text.partition("=")[0]) and "=" in operand.text):
             reading.use(Use.READ, operand)
     return True
-
-
-def _awk_plain(program: str) -> bool:
-    """No pipes, redirections, system(), getline, indirect calls: strings and patterns are looked past, then nothing
-    of these may be left. Where a `/` may be a division this errs towards seeing more."""
-    if len(program) > 4000 or "\\\n" in program:
-        return False
-    code = re.sub(r'"(?:[^"\\\n]|\\.)*"', '""', program)
-    bare = _AWK_STRING.sub("0", program)
-    code = _AWK_COMPARE.sub("0", code.replace("||", " "))
-    bare = _AWK_COMPARE.sub("0", bare.replace("||", " "))
-    # A slash begins a pattern or divides: both readings must be free of anything active.
-    return not _AWK_ACTIVE.search(bare) and (program.count("/") == 0 or not _AWK_ACTIVE.search(code))
 
 
 def _jq(call: Invocation) -> bool:
@@ -122,14 +118,37 @@ def _grep(call: Invocation) -> bool:
         for operand in operands or [Value(text=".", head=".")]:
             call.reading.path(operand, Access.LIST, recursive=True)
         return True
-    if not arguments.has("-e", "--regexp", "-f", "--file") and operands:
+    look = _searched(call)
+    if not arguments.has("-e", "--regexp", "-f", "--file") and operands and not operands[0].many:
         operands.pop(0)
     if not operands and call.recursive:
         operands = [Value(text=".", head=".")]
     recursive = call.recursive or any(value.text == "recurse" for value in arguments.values("-d", "--directories"))
+    if look.ignores:
+        recursive, operands = True, operands or [Value(text=".", head=".")]
     for operand in operands:
-        call.reading.path(operand, Access.READ, recursive=recursive)
+        call.reading.path(operand, Access.READ, recursive=recursive, look=look)
     return True
+
+
+def _searched(call: Invocation) -> Look:
+    """Which files of a tree grep and rg read."""
+    arguments = call.arguments
+    if call.name.rpartition("/")[2] in ("rg", "ripgrep"):
+        # A chosen glob or type brings hidden files back (rg(1), AUTOMATIC FILTERING).
+        shown = arguments.has("--hidden", "-.", "-u", "-uu", "-uuu", "--unrestricted")
+        chosen = arguments.has("-g", "--glob", "--iglob", "-t", "--type")
+        return Look(hidden=shown or chosen, follows=arguments.has("-L", "--follow"), ignores=True)
+    included, excluded = arguments.values("--include"), arguments.values("--exclude")
+    # Where one file is both, the order decides (grep(1)): then nothing is taken for left out.
+    without = [] if included else excluded
+    follows = arguments.has("-R", "--dereference-recursive")
+    return Look(
+        follows=follows,
+        # A link to a directory is followed, whatever files are chosen there.
+        only=() if follows else plain_globs(included) or (),
+        without=(plain_globs(without) or ()) + (plain_globs(arguments.values("--exclude-dir")) or ()),
+    )
 
 
 LANGUAGE: Mapping[str, Special] = MappingProxyType({"sed": _sed, "awk": _awk, "jq": _jq, "grep": _grep})

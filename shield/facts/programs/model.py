@@ -55,6 +55,7 @@ class Use(StrEnum):
     DELETE = "delete"
     LIST = "list"
     TREE = "tree"  # read with all beneath
+    NAMES = "names"  # read for the names of further files
     CHDIR = "chdir"  # later relative paths start there
     HOST = "host"
     URL = "url"

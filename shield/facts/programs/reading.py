@@ -3,10 +3,11 @@
 from dataclasses import dataclass, field
 from enum import Enum
 
+from shield.facts.beneath import Look
 from shield.facts.programs.model import ALL_OPERATIONS, Model, Option, Use
 from shield.types import Access, Operation, RunsCode
 
-__all__ = ["Arguments", "Nested", "NestedKind", "PathUse", "Reading", "Value", "read_arguments"]
+__all__ = ["Arguments", "Nested", "NestedKind", "PathUse", "Reading", "Value", "plain_globs", "read_arguments"]
 
 _RUN_ORDER = (RunsCode.NONE, RunsCode.WORKSPACE, RunsCode.INLINE, RunsCode.FETCHED)
 
@@ -29,6 +30,7 @@ class Value:
     head: str = ""
     bare: str | None = None
     roots: "tuple[Value, ...] | None" = None
+    look: Look | None = None  # which entries beneath `roots`
     source: str | None = None
 
     @property
@@ -71,10 +73,17 @@ class Nested:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathUse:
+    """One path and what is done to it. `below`: what is touched goes by this one's last component, beneath `value`
+    where that is a directory, else it is `value` itself; `recursive` then holds where it is no single file. `whole`:
+    `value` itself, directory or not."""
+
     value: Value
     access: Access
     recursive: bool = False
     moved: Value | None = None
+    below: Value | None = None
+    whole: bool = False
+    look: Look | None = None  # which entries of a tree, where that was looked at
 
 
 @dataclass(slots=True)
@@ -106,9 +115,12 @@ class Reading:
         if kind is not RunsCode.NONE:
             self.operations |= ALL_OPERATIONS
 
-    def path(self, value: Value, *accesses: Access, recursive: bool = False) -> None:
+    def path(self, value: Value, *accesses: Access, recursive: bool = False, look: Look | None = None) -> None:
+        """Add a use. Everything beneath a tree that is read counts, unless `look` says which entries do."""
         for access in accesses:
-            self.paths.append(PathUse(value=value, access=access, recursive=recursive, moved=self.moved))
+            if look is None and recursive and access is Access.READ and Access.DELETE not in accesses:
+                look = Look()
+            self.paths.append(PathUse(value=value, access=access, recursive=recursive, moved=self.moved, look=look))
             self.operations.add(_OPERATION[access])
 
     def use(self, use: Use, value: Value, *, recursive: bool = False) -> None:  # noqa: C901 - one branch a use
@@ -120,6 +132,9 @@ class Reading:
                 self.path(value, Access.READ, recursive=recursive)
             case Use.TREE:
                 self.path(value, Access.READ, recursive=True)
+            case Use.NAMES:
+                self.path(value, Access.READ)
+                self.unknown.append(f"which files `{value.text[:80]}` names is not known")
             case Use.LIST:
                 self.path(value, Access.LIST, recursive=recursive)
             case Use.WRITE:
@@ -176,6 +191,12 @@ class Arguments:
         return [value for option, value in self.given if option.name in names and value is not None]
 
 
+def plain_globs(values: list[Value]) -> tuple[str, ...] | None:
+    """Patterns of names that every program reads alike; None where one is not such."""
+    texts = tuple(value.text for value in values if value.fixed and not set(value.text) & set("/\\[{"))
+    return texts if len(texts) == len(values) else None
+
+
 def read_arguments(model: Model, words: tuple[Value, ...], reading: Reading) -> Arguments:
     """Tell options from operands as getopt_long(3) does: clusters, `--x=y`, `--`, unambiguous abbreviations."""
     found = Arguments()
@@ -190,6 +211,7 @@ def read_arguments(model: Model, words: tuple[Value, ...], reading: Reading) -> 
             elif option.value is not None and not option.joined:
                 value = words[at] if at < len(words) else None
                 at += 1
+                _spill(value, found, reading)
                 found.given.append((option, value))
             else:
                 found.given.append((option, None))
@@ -246,7 +268,7 @@ def _option(model: Model, word: Value, words: tuple[Value, ...], at: int, found:
         elif option.value is not None and not option.joined:
             value = words[at] if at < len(words) else None
             at += 1
-            reading.loose |= value is not None and value.many
+            _spill(value, found, reading)
         found.given.append((option, value))
         return at
     if not word.fixed and word.roots is None and (word.many or len(text) < 2):
@@ -276,12 +298,19 @@ def _cluster(model: Model, word: Value, words: tuple[Value, ...], at: int, found
         elif not option.joined:
             value = words[at] if at < len(words) else None
             at += 1
-            reading.loose |= value is not None and value.many
+            _spill(value, found, reading)
         found.given.append((option, value))
         return at
     if not word.fixed:
         reading.loose = True
     return at
+
+
+def _spill(value: Value | None, found: Arguments, reading: Reading) -> None:
+    """A value that may be many words: the option takes the first, what follows is operands or further options."""
+    if value is not None and value.many:
+        reading.loose = True
+        found.operands.append(value)
 
 
 def _rest_of(word: Value, skip: int) -> Value:

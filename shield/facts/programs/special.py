@@ -2,15 +2,17 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
+from shield.facts.beneath import Look
 from shield.facts.programs.administration import ADMINISTRATION
 from shield.facts.programs.git import GIT
 from shield.facts.programs.interpreters import INTERPRETERS
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.language import LANGUAGE
 from shield.facts.programs.model import Use
-from shield.facts.programs.reading import Value
+from shield.facts.programs.reading import PathUse, Value, plain_globs
 from shield.facts.programs.transfer import TRANSFER
 from shield.types import Access, Operation, RunsCode
 
@@ -53,6 +55,7 @@ def _find(call: Invocation) -> bool:
         reading.loose |= word.adrift
         roots.append(word)
     roots = roots or [Value(text=".", head=".")]
+    look = _find_look(call.words)
     for root in roots:
         reading.path(root, Access.LIST, recursive=True)
     while words:
@@ -69,7 +72,9 @@ def _find(call: Invocation) -> bool:
                 continue
             # A value of unknown content is one word if it is quoted; else it may be more of the expression.
             reading.loose |= value.many
-            if name in _FIND_READ:
+            if name == "-files0-from":
+                reading.use(Use.NAMES, value)
+            elif name in _FIND_READ:
                 reading.path(value, Access.READ)
             elif name in _FIND_WRITE or name == "-fprintf":
                 reading.path(value, Access.WRITE)
@@ -77,18 +82,47 @@ def _find(call: Invocation) -> bool:
                     words.pop(0)
         elif name == "-delete":
             reading.flags.append(name)
-            for root in roots:
-                reading.path(root, Access.DELETE, recursive=True)
+            here = Value(text="{}", known=False, roots=tuple(roots), look=replace(look, follows=False))
+            reading.path(here, Access.DELETE, recursive=True)
         elif name in _FIND_EXEC:
             reading.flags.append(name)
-            words = _find_exec(call, words, tuple(roots))
+            words = _find_exec(call, words, tuple(roots), look)
         else:
             reading.flags.append(name)
             reading.caution()
     return True
 
 
-def _find_exec(call: Invocation, words: list[Value], roots: tuple[Value, ...]) -> list[Value]:
+# Parts of an expression that can only leave entries out, so that those before and after them still hold.
+_FIND_NARROWS_TEXT = """
+-maxdepth -mindepth -mtime -mmin -atime -amin -ctime -cmin -size -perm -user -group -empty -readable -newer -depth
+-xdev -mount -print -print0 -exec -execdir -delete -ls -name -type
+"""
+_FIND_NARROWS = frozenset(_FIND_NARROWS_TEXT.split())
+
+
+def _find_look(words: tuple[Value, ...]) -> Look:
+    """Which entries the actions of this expression see, where it is one conjunction that begins with its tests."""
+    tests: list[str] = []
+    files, only = False, None
+    for index, word in enumerate(words):
+        if not word.fixed or word.text in ("-exec", "-execdir", "-delete"):
+            break
+        if word.text.startswith(("-", "!", "(", ",")):
+            tests.append(word.text)
+            value = words[index + 1] if index + 1 < len(words) else None
+            files |= word.text == "-type" and value is not None and value.fixed and value.text == "f"
+            if word.text == "-name" and value is not None:
+                only = plain_globs([value])
+    # Without `-type f` an entry may be a link, which the command that gets its name follows.
+    if any(test not in _FIND_NARROWS for test in tests) or any(
+        word.fixed and word.text in ("-o", "-or", ",", "-L", "-H", "-follow") for word in words
+    ):
+        return Look(follows=True)
+    return Look(follows=not files, only=only or ())
+
+
+def _find_exec(call: Invocation, words: list[Value], roots: tuple[Value, ...], look: Look) -> list[Value]:
     command: list[Value] = []
     while words:
         word = words.pop(0)
@@ -109,6 +143,7 @@ def _find_exec(call: Invocation, words: list[Value], roots: tuple[Value, ...]) -
                 head="" if dashed else (lead or "/"),
                 many=dashed,
                 roots=roots if alone and not dashed else None,
+                look=look,
                 bare=lead,
             )
         command.append(word)
@@ -172,34 +207,50 @@ def _dd(call: Invocation) -> bool:
 
 def _copy(call: Invocation) -> bool:
     """cp, mv, install, ln: all but the last are sources. A link opens its target's whole tree under another name."""
-    reading, operands = call.reading, list(call.operands)
+    reading, operands, arguments = call.reading, list(call.operands), call.arguments
     kind = call.name.rpartition("/")[2]
-    target = not call.arguments.has("-t", "--target-directory")
-    if kind == "install" and call.arguments.has("-d", "--directory"):
+    if kind == "install" and arguments.has("-d", "--directory"):
         for operand in operands:
             reading.path(operand, Access.WRITE)
         return True
-    last = operands.pop() if target and len(operands) > 1 else None
-    links = kind in ("ln", "link") or call.arguments.has("-l", "-s", "--link", "--symbolic-link")
+    if arguments.has("-S", "--suffix"):
+        # What was there is kept under a name that ends in this: which one, may be a file with a meaning.
+        reading.caution()
+    given = arguments.values("-t", "--target-directory")
+    lone = len(operands) == 1 and operands[0].fixed
+    # A lone pattern may match several names, the last of which is then the target.
+    last = None if given or not operands or lone else operands[-1] if len(operands) == 1 else operands.pop()
+    links = kind in ("ln", "link") or arguments.has("-l", "-s", "--link", "--symbolic-link")
     for operand in operands:
         if kind == "mv":
             reading.use(Use.MOVE, operand)
         else:
-            reading.path(operand, Access.READ, recursive=links or call.recursive)
+            look = Look(follows=arguments.has("-L", "--dereference")) if call.recursive else None
+            reading.path(operand, Access.READ, recursive=links or call.recursive, look=look)
             if links and kind in ("ln", "link"):
                 # What is later written through the link lands there.
                 reading.path(operand, Access.WRITE, recursive=True)
-    if last is None and target and kind in ("ln", "link"):
+    if last is None and not given and kind in ("ln", "link"):
         last = Value(text=".", head=".")
     if last is not None:
-        reading.path(last, Access.WRITE, recursive=call.recursive)
+        reading.path(last, Access.WRITE)
         if not last.fixed:
             reading.path(last, Access.READ)
+    whole = arguments.has("-T", "--no-target-directory")
+    for target in [*given, *([last] if last is not None else [])]:
         for operand in operands:
-            # A source keeps its name below a target that is a directory.
-            if operand.fixed and last.fixed and (base := operand.text.rstrip("/").rpartition("/")[2]):
-                reading.path(Value(text=last.text.rstrip("/") + "/" + base, head=last.text), Access.WRITE)
-    preserving = call.arguments.has("-d", "-P", "-p", "--no-dereference", "--preserve")
+            # A source keeps its name below a target that is a directory, or takes the target's.
+            reading.paths.append(
+                PathUse(
+                    value=target,
+                    access=Access.WRITE,
+                    recursive=call.recursive or kind == "mv",
+                    moved=reading.moved,
+                    below=operand,
+                    whole=whole,
+                )
+            )
+    preserving = arguments.has("-d", "-P", "-p", "--no-dereference", "--preserve")
     reading.reshapes |= kind in ("mv", "ln", "link") or links or call.recursive or preserving
     return True
 
@@ -224,13 +275,15 @@ def _tar(call: Invocation) -> bool:
         if ":" in archive.text and not arguments.has("--force-local"):
             reading.hosts.append(Value(text=archive.text.partition(":")[0].rpartition("@")[2]))
             reading.run(RunsCode.INLINE)  # rmt over rsh
+    without = plain_globs(arguments.values("--exclude")) or ()
+    look = Look(follows=arguments.has("-h", "--dereference"), without=without)
     if arguments.has("-c", "--create", "-r", "--append", "-u", "--update", "-A"):
         for archive in archives:
             reading.path(archive, Access.WRITE)
         for operand in call.operands:
             for base in [None, *moved]:
                 reading.moved = base
-                reading.path(operand, Access.READ, recursive=True)
+                reading.path(operand, Access.READ, recursive=True, look=look)
         reading.moved = None
         if arguments.has("--remove-files"):
             for operand in call.operands:
@@ -255,16 +308,69 @@ def _unzip(call: Invocation) -> bool:
     return False
 
 
+_PACKED = (".gz", ".z", ".Z", ".tgz", ".taz", ".bz2", ".tbz", ".tbz2", ".xz", ".txz", ".lzma", ".tlz", ".zst", ".tzst")
+
+
 def _packed(call: Invocation) -> bool:
-    """gzip and kin: to standard output or only listing, the file stays."""
-    if call.arguments.has("-c", "--stdout", "--to-stdout", "-l", "--list", "-t", "--test"):
-        call.reading.operations = {Operation.READ}
+    """gzip and kin: to standard output or only listing, the file stays. Else another takes its place, named after
+    it, or as the archive itself says."""
+    reading, arguments = call.reading, call.arguments
+    if arguments.has("-c", "--stdout", "--to-stdout", "-l", "--list", "-t", "--test"):
+        reading.operations = {Operation.READ}
         for operand in call.operands:
-            call.reading.path(operand, Access.READ, recursive=call.recursive)
+            reading.path(operand, Access.READ, recursive=call.recursive)
         return True
+    if arguments.has("-N", "--name", "-S", "--suffix"):
+        reading.caution()
+    unpacks = call.name.rpartition("/")[2].startswith("un") or arguments.has("-d", "--decompress", "--uncompress")
+    unpacks |= call.name.endswith("gunzip") or call.name.endswith("bunzip2")
     for operand in call.operands:
-        call.reading.path(operand, Access.WRITE, recursive=call.recursive)
+        reading.path(operand, Access.WRITE, recursive=call.recursive)
+        if unpacks and not operand.fixed:
+            reading.caution()
+        elif unpacks:
+            bare = next((operand.text.removesuffix(end) for end in _PACKED if operand.text.endswith(end)), operand.text)
+            reading.path(Value(text=bare, head=bare), Access.WRITE)
     return False
+
+
+def _zip(call: Invocation) -> bool:
+    """zip: `-m` deletes what it has packed."""
+    if call.arguments.has("-m", "--move"):
+        for operand in call.operands[1:]:
+            call.reading.path(operand, Access.DELETE, recursive=True)
+    tree = call.arguments.has("-r", "--recurse-paths")
+    look = Look(follows=not call.arguments.has("-y", "--symlinks"))
+    for operand in call.operands[1:]:
+        call.reading.path(operand, Access.READ, recursive=tree, look=look if tree else None)
+    for operand in call.operands[:1]:
+        call.reading.path(operand, Access.WRITE)
+    return True
+
+
+def _diff(call: Invocation) -> bool:
+    """diff: links met on the way down are followed (diffutils, 11 Comparing Directories)."""
+    look = Look(
+        follows=not call.arguments.has("--no-dereference"),
+        without=plain_globs(call.arguments.values("-x", "--exclude")) or (),
+    )
+    for operand in call.operands:
+        call.reading.path(operand, Access.READ, recursive=call.recursive, look=look if call.recursive else None)
+    return True
+
+
+_PS_ENVIRONMENT = re.compile(r"environ", re.IGNORECASE)
+
+
+def _ps(call: Invocation) -> bool:
+    """ps: `e` without a dash, or the column of that name, shows the environment of every program (ps(1))."""
+    first = call.words[0] if call.words else None
+    words = [*call.operands, *([first] if first is not None and not first.text.startswith("-") else [])]
+    shows = any(not word.fixed or "e" in word.text for word in words)
+    columns = call.arguments.values("-o", "--format")
+    if shows or any(not value.fixed or _PS_ENVIRONMENT.search(value.text) for value in columns):
+        call.reading.path(Value(text="/proc/1/environ", head="/proc/1/environ"), Access.READ)
+    return True
 
 
 def _file(call: Invocation) -> bool:
@@ -340,6 +446,9 @@ _OWN: dict[str, Special] = {
     "tar": _tar,
     "unzip": _unzip,
     "packed": _packed,
+    "zip": _zip,
+    "diff": _diff,
+    "ps": _ps,
     "file": _file,
     "echo": _echo,
     "own_process": _own_process,

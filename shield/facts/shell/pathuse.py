@@ -1,8 +1,11 @@
 """From a program's use of an argument to path facts, for every directory that the shell may stand in."""
 
+import posixpath
 import re
 from dataclasses import replace
 
+from shield.facts.beneath import Look, look_beneath
+from shield.facts.filesystem import FileKind
 from shield.facts.paths import path_fact, resolve_path
 from shield.facts.place import Place
 from shield.facts.programs.reading import PathUse, Value
@@ -11,6 +14,8 @@ from shield.types import Access, PathFact
 
 __all__ = ["looks_like_path", "path_facts", "raw_path"]
 
+_SECRET = frozenset(("credential", "secret_store"))
+_ALWAYS_COVERED = frozenset(("shield_state", "shield_code"))
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 
 
@@ -34,8 +39,90 @@ def path_facts(use: PathUse, place: Place, bases: tuple[str | None, ...], source
                 if use.moved.fixed
                 else None
             )
-        facts.extend(_one(value, use.access, place, start, use.recursive, source))
+        if use.below is None:
+            found = _one(value, use.access, place, start, use.recursive, source)
+        else:
+            found = _below(use, use.below, place, start, base, source)
+        look = value.look if value.roots is not None else use.look
+        facts.extend(
+            found if look is None else _beneath(found, use.access, place, look, narrow=value.roots is not None)
+        )
     return facts
+
+
+def _beneath(facts: list[PathFact], access: Access, place: Place, look: Look, *, narrow: bool) -> list[PathFact]:
+    """The facts of trees in the workspace, and of what with a meaning stands in them.
+
+    `narrow`: only what is there is touched, so a tree that was seen whole covers nothing else.
+    """
+    out: list[PathFact] = []
+    for fact in facts:
+        if not (fact.recursive and fact.inside_workspace and fact.exists and fact.resolved):
+            out.append(fact)
+            continue
+        # To delete a link leaves alone what it leads to.
+        look = replace(look, follows=look.follows and access is not Access.DELETE)
+        met = look_beneath(fact.resolved, place, look)
+        found = [
+            path_fact(path, access, place, base=None, recursive=True, source=fact.source, expand_tilde=False)
+            for path in (*met.links, *met.entries)
+        ]
+        whole = replace(fact, resolved=None, inside_workspace=False) if look.follows and not met.complete else fact
+        if narrow and met.complete:
+            whole = replace(whole, covers=whole.covers & _ALWAYS_COVERED)
+        out.append(whole)
+        out.extend(each for each in found if _matters(each, access))
+    return out
+
+
+def _matters(fact: PathFact, access: Access) -> bool:
+    if not fact.inside_workspace:
+        return True
+    # To read a repository's settings or an agent's files is nothing special; to read a secret is.
+    return bool(fact.categories & _SECRET if access in (Access.READ, Access.LIST) else fact.categories)
+
+
+def _below(
+    use: PathUse, named: Value, place: Place, start: str | None, base: str | None, source: str
+) -> list[PathFact]:
+    """Every source's name beneath every target that is a directory, else the target itself."""
+    targets, names = _texts(use.value, place, start), _texts(named, place, base)
+    if targets is None or names is None:
+        # Which names there are is not known: the target with all beneath.
+        return _one(replace(use.value, pattern=None, known=use.value.fixed), use.access, place, start, True, source)
+    facts: list[PathFact] = []
+    for target in targets:
+        found = resolve_path(raw_path(target), place, base=start, expand_tilde=False)
+        kind = found.stat.kind if found.stat is not None else None
+        for name in names:
+            entry = resolve_path(raw_path(name), place, base=base, expand_tilde=False)
+            single = entry.stat is not None and entry.stat.kind is FileKind.FILE
+            last = name.rstrip("/").rpartition("/")[2]
+            inner = () if use.whole or last in ("", ".", "..") else (posixpath.join(target, last),)
+            # What is not there may be made a directory by then.
+            texts = (
+                inner if kind is FileKind.DIRECTORY and inner else (target,) if kind is not None else (target, *inner)
+            )
+            facts.extend(
+                path_fact(
+                    raw_path(text),
+                    use.access,
+                    place,
+                    base=start,
+                    recursive=use.recursive and not single,
+                    source=source,
+                    expand_tilde=False,
+                )
+                for text in texts
+            )
+    return facts
+
+
+def _texts(value: Value, place: Place, base: str | None) -> tuple[str, ...] | None:
+    """Everything that a word may be, as it would be written; None where that is not known."""
+    if value.fixed:
+        return (value.text,)
+    return superset(value.pattern, place, base) if value.pattern is not None and value.known else None
 
 
 def _one(value: Value, access: Access, place: Place, base: str | None, recursive: bool, source: str) -> list[PathFact]:
@@ -49,8 +136,10 @@ def _one(value: Value, access: Access, place: Place, base: str | None, recursive
     if value.pattern is not None:
         return _glob(value, access, place, base, recursive, source)
     bare = value.head or value.bare or "."
-    fact = path_fact(raw_path(bare), access, place, base=base, recursive=recursive, source=source, expand_tilde=False)
-    return [replace(fact, raw=value.shown, resolved=None, inside_workspace=False, exists=False)]
+    # Of a word that may be anything nothing is known: that is unknown, not dangerous.
+    beneath = recursive and bare != "."
+    fact = path_fact(raw_path(bare), access, place, base=base, recursive=beneath, source=source, expand_tilde=False)
+    return [replace(fact, raw=value.shown, recursive=recursive, resolved=None, inside_workspace=False, exists=False)]
 
 
 def _glob(value: Value, access: Access, place: Place, base: str | None, recursive: bool, source: str) -> list[PathFact]:
@@ -58,12 +147,13 @@ def _glob(value: Value, access: Access, place: Place, base: str | None, recursiv
     assert value.pattern is not None
     found = superset(value.pattern, place, base)
     lead = fixed_directory(value.pattern)
+    # Where every match is known, the directory above them is looked through and nothing else.
     fact = path_fact(
         raw_path(lead),
-        access,
+        access if found is None else Access.LIST,
         place,
         base=base,
-        recursive=recursive or found is None,
+        recursive=found is None,
         source=source,
         expand_tilde=False,
     )
