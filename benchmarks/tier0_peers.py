@@ -46,18 +46,15 @@ def cedar(conditions, values):
         kinds = re.findall(r'"([a-z_]+)"', text.split("&&")[0]) if text.startswith("action") else []
         test = f"{json.dumps(kinds)}.contains(context.type) && " if kinds else ""
         rules.append(f'forbid(principal, action, resource) when {{ {test}context.text like "*secret{index}*" }};')
-    policies = "\n".join(rules)
-    try:
-        policies = cedarpy.PolicySet(policies)
-    except AttributeError:
-        pass
+    policies = cedarpy.PolicySet.from_str("\n".join(rules))
+    entities = cedarpy.Entities.from_json_str("[]")
     request = {
         "principal": 'User::"a"',
         "action": 'Action::"b"',
         "resource": 'Resource::"c"',
         "context": {"type": values["action"]["type"], "text": "README.md"},
     }
-    return lambda: cedarpy.is_authorized(request, policies, [])
+    return lambda: cedarpy.is_authorized(request, policies, entities)
 
 
 ENGINES = {"cel-python": cel_python, "common-expression-language": common_expression_language, "cedarpy": cedar}

@@ -2,7 +2,8 @@
 
 import posixpath
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from shield.facts.filesystem import FileKind, FileSystemUnknownError, Stat, twins
 
@@ -32,7 +33,7 @@ PLAIN_PROGRAMS = frozenset(_NAMES.split())
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MadeFile:
-    """One entry of a made world: a file with content, a link (`symlink`: where it points), or a directory.
+    """One entry of a made world: a file with content, a link (`symlink`: where it points, `~/` being the home), or a directory.
 
     `mode` is the permission bits; None means 0644 for files and 0755 for directories.
     """
@@ -42,6 +43,11 @@ class MadeFile:
     directory: bool = False
     mode: int | None = None
     socket: bool = False
+
+
+@lru_cache(maxsize=8)
+def _bare(home: str, cwd: str, programs: frozenset[str]) -> "MadeFiles":
+    return MadeFiles(None, home=home, cwd=cwd, programs=programs)
 
 
 class MadeFiles:
@@ -61,9 +67,27 @@ class MadeFiles:
         programs: frozenset[str] = PLAIN_PROGRAMS,
         folds_case: bool = False,
     ) -> None:
-        self._entries: dict[str, tuple[Stat, MadeFile]] = {}
-        self._names: dict[str, set[str]] = {"/": set()}
         self._folds = folds_case
+        if files is None:
+            self._entries: dict[str, tuple[Stat, MadeFile]] = {}
+            self._names: dict[str, set[str]] = {"/": set()}
+            self._found(home, cwd, programs)
+        else:
+            bare = _bare(home, cwd, programs)
+            self._entries = dict(bare._entries)  # noqa: SLF001 - another of its own kind
+            self._names = {directory: set(names) for directory, names in bare._names.items()}  # noqa: SLF001
+        for raw, file in (files or {}).items():
+            path = home + raw[1:] if raw == "~" or raw.startswith("~/") else posixpath.join(cwd, raw)
+            path = "/" + posixpath.normpath(path).lstrip("/")
+            self._directories(posixpath.dirname(path), 1000)
+            if file.directory and not file.symlink:
+                self._directories(path, 1000)
+            if file.symlink is not None and (file.symlink == "~" or file.symlink.startswith("~/")):
+                file = replace(file, symlink=home + file.symlink[1:])  # noqa: PLW2901 - the same entry, spelled out
+            self._put(path, file, 1000)
+
+    def _found(self, home: str, cwd: str, programs: frozenset[str]) -> None:
+        """The world before anybody put a file into it."""
         for directory in ("/", "/etc", "/tmp", "/usr/bin", "/usr/local/bin", "/dev", home, cwd):  # noqa: S108 - made
             self._directories(directory, 0 if directory not in (home, cwd) else 1000)
         if programs:
@@ -71,13 +95,6 @@ class MadeFiles:
                 self._put(f"/{name}", MadeFile(symlink="usr/bin"), 0)
             for name in sorted(programs):
                 self._put(f"/usr/bin/{name}", MadeFile(content=b"\x7fELF", mode=0o755), 0)
-        for raw, file in (files or {}).items():
-            path = home + raw[1:] if raw == "~" or raw.startswith("~/") else posixpath.join(cwd, raw)
-            path = "/" + posixpath.normpath(path).lstrip("/")
-            self._directories(posixpath.dirname(path), 1000)
-            if file.directory and not file.symlink:
-                self._directories(path, 1000)
-            self._put(path, file, 1000)
 
     def lstat(self, path: str) -> Stat | None:
         """The entry itself; as the kernel does, links on the way are followed and the last one is not."""

@@ -34,7 +34,7 @@ def made_place(
 ) -> Place:
     """CONTRACTS "Examples in rules": an empty home and workspace but for `files`, a plain Linux around them."""
     return Place(  # noqa: S604 - `shell` names the shell of the made world, nothing is started
-        files=MadeFiles(files, home=HOME, cwd=WORKSPACE),
+        files=MadeFiles(files or {}, home=HOME, cwd=WORKSPACE),
         home=HOME,
         cwd=cwd,
         workspace_roots=(WORKSPACE,),
