@@ -92,8 +92,8 @@ def cover(rules: Slice, kind: ActionType, facts: Facts, values: tuple[object, ..
     return Coverage(
         whole=bool(held) and not gaps and not doubts,
         rules=tuple(held.values()),
-        need=max([rule.tier for rule in held.values()], default=Tier.POLICY),
-        gaps=(*doubts, *gaps)[:MAX_GAPS],
+        need=max([rule.tier for rule in held.values()]) if held else Tier.POLICY,
+        gaps=(*doubts, *gaps)[:MAX_GAPS] if doubts or gaps else (),
         doubtful=bool(doubts),
     )
 

@@ -112,32 +112,34 @@ class PolicySet:
         moment = now if rules.asks_time else None
         values = environment(action, kind, facts, agent=agent, workspace=workspace, now=moment)
         held = self._protective(rules, values)
-        blocks = [found for found in held if found.rule.effect is Effect.BLOCK]
-        if blocks:
-            return _opinion(Answer.BLOCK, Tier.PERSON, blocks)
+        if held:
+            blocks = [found for found in held if found.rule.effect is Effect.BLOCK]
+            if blocks:
+                return _opinion(Answer.BLOCK, Tier.PERSON, blocks)
         coverage = cover(rules, kind, facts, values, self._troubles)
         if not coverage.whole and self.default.effect is Effect.BLOCK:
             return _uncovered(Answer.BLOCK, Tier.PERSON, coverage)
         if self._broken is not None:
             return _broken_overlay(self._broken)
-        asked = max((found.tier for found in held), default=Tier.POLICY)
+        asked = max([found.tier for found in held]) if held else Tier.POLICY
         if not coverage.whole:
             asked_by_default = Tier.PERSON if coverage.doubtful else self.default.to
             need = max(asked, asked_by_default, coverage.need)
             if held and asked == need:
                 return _opinion(Answer.ESCALATE, need, held)
             return _uncovered(Answer.ESCALATE, need, coverage)
-        need = max(asked, coverage.need)
         if held:
-            return _opinion(Answer.ESCALATE, need, held)
-        return self._allowed(need, coverage, facts)
+            return _opinion(Answer.ESCALATE, max(asked, coverage.need), held)
+        return self._allowed(coverage, facts)
 
-    def _allowed(self, need: Tier, coverage: Coverage, facts: Facts) -> Opinion:
+    def _allowed(self, coverage: Coverage, facts: Facts) -> Opinion:
         """Of a set's rules and three flags there are only so many ALLOWs: each is made once."""
+        need = coverage.need
         rule = coverage.rules[0] if len(coverage.rules) == 1 else min(coverage.rules, key=_ORDER)
-        consents = any(found.tier is Tier.CLASSIFIER for found in coverage.rules)
-        runs_code = any(command.runs_code is not RunsCode.NONE for command in facts.commands)
-        key = (rule.id, int(need), consents, runs_code)
+        # where no covering rule asks for more than tier 0, none asks for tier 1
+        consents = need is not Tier.POLICY and any(found.tier is Tier.CLASSIFIER for found in coverage.rules)
+        runs_code = bool(facts.commands) and any(command.runs_code is not RunsCode.NONE for command in facts.commands)
+        key = (rule.id, need, consents, runs_code)
         opinion = self._allows.get(key)
         if opinion is None:
             opinion = self._allows[key] = _allow(rule, need, consents=consents, runs_code=runs_code)
