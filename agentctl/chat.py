@@ -22,13 +22,13 @@ from agentctl.tools.registry import Registry, tool
 from agentctl.turns.calls import Caller
 from agentctl.turns.cancel import Cancel
 from agentctl.turns.gate import Proposal
-from agentctl.turns.messages import ToolCall
+from agentctl.turns.messages import ToolCall, ToolResult
 from agentctl.ui.console import HELP, read_line
-from agentctl.ui.screen import Screen
-from agentctl.ui.text import single_line
+from agentctl.ui.screen import Screen, columns
+from agentctl.ui.text import described, single_line
 from shield.client import AsyncClient
 from shield.errors import ClientError, Reason, ShieldError
-from shield.types import Decision
+from shield.types import Decision, Isolation
 
 if TYPE_CHECKING:
     from agentctl.providers.provider import Provider
@@ -72,14 +72,18 @@ class Person:
 
 def chat(settings: Settings, workspace: Path, environ: Mapping[str, str], person: Person) -> int:
     """Talk until the person ends it. Returns an exit code."""
-    screen, talk = Screen(person.out, person.colour), Screen(person.talk)
+    screen, talk = _screen(person.out, person.colour), _screen(person.talk)
     return _whole(_guarded(_chat(settings, workspace, environ, person, screen), talk))
 
 
 def once(settings: Settings, workspace: Path, environ: Mapping[str, str], person: Person, prompt: str) -> int:
     """One turn with the model and nobody to ask: what needs a person is refused. Returns an exit code."""
-    screen, talk = Screen(person.out), Screen(person.talk)
+    screen, talk = _screen(person.out), _screen(person.talk)
     return _whole(_guarded(_once(settings, workspace, environ, screen, talk, prompt), talk))
+
+
+def _screen(out: TextIO, colour: bool = False) -> Screen:
+    return Screen(out, colour, columns(out))
 
 
 def _whole(work: Coroutine[None, None, int]) -> int:
@@ -103,7 +107,7 @@ async def _guarded(work: Awaitable[int], talk: Screen) -> int:
 
 async def _chat(settings: Settings, workspace: Path, environ: Mapping[str, str], person: Person, screen: Screen) -> int:
     async with _gate(settings, workspace, environ, screen, person=person) as (gate, asks):
-        shown = _Shown(screen, asks=asks)
+        shown = _Shown(screen, asks=asks, echoes=person.terminal)
         # from here on Ctrl-C stops a turn or a line, never the chat; a handler, since children would inherit SIG_IGN
         signal.signal(signal.SIGINT, lambda *_: None)
         if settings.model is None:
@@ -152,8 +156,9 @@ async def _gate(
         except ClientError as error:
             if error.reason is not Reason.WORKSPACE_UNTRUSTED or not _at_terminal(person):
                 raise
-            screen.line(error.detail)
-            await asyncio.to_thread(_trust, settings, workspace, environ)
+            screen.line(f"`{workspace}` is not trusted as a workspace yet")
+            if not await asyncio.to_thread(_trust, settings, workspace, environ):
+                raise SidecarError("nothing is run in a directory that is not trusted") from None
             gate = await stack.enter_async_context(_session(settings, workspace, environ, sidecar))
         screen.line(await _start_line(sidecar, gate, asks=asks))
         yield gate, asks
@@ -210,11 +215,12 @@ def _embedded(
             prompt.wait()
 
 
-def _trust(settings: Settings, workspace: Path, environ: Mapping[str, str]) -> None:
+def _trust(settings: Settings, workspace: Path, environ: Mapping[str, str]) -> bool:
     """`shield trust DIR` asks the person on the terminal; what they say is Shield's business."""
-    subprocess.run(  # noqa: S603  # our own program
+    asked = subprocess.run(  # noqa: S603  # our own program
         [*python_command("shield"), "trust", str(workspace)], env=_plain(settings, environ), cwd="/", check=False
     )
+    return asked.returncode == 0
 
 
 def _plain(settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
@@ -229,12 +235,14 @@ async def _start_line(sidecar: Sidecar, gate: ShieldGate, *, asks: bool) -> str:
         with contextlib.suppress(ClientError):
             size = (await client.ready()).report.get("log")
             if isinstance(size, dict) and isinstance(size.get("size"), int):
-                log = f", log {size['size']} records"
+                log = f" · log {size['size']} records"
     shield = "embedded, started here" if sidecar.embedded else "found"
     person = "asks here" if asks else "asks nobody" if sidecar.embedded else "asks through `shield approvals`"
+    sandbox = " (no sandbox)" if gate.isolation is Isolation.NONE else ""
     return (
-        f"Shield: {shield}{log}, {person} · session {gate.session.id} · workspace {gate.cwd} ·"
-        f" isolation {gate.isolation.value}"
+        f"Shield: {shield} · {person}{log}\n"
+        f"session {gate.session.id} · isolation {gate.isolation.value}{sandbox}\n"
+        f"workspace {gate.cwd}"
     )
 
 
@@ -276,6 +284,7 @@ async def _console(gate: ShieldGate, person: Person, screen: Screen, shown: "_Sh
                 verdict = await caller.judge(proposal)
                 shown.event(CallFinished(call=call, result=await caller.carry_out(proposal, verdict)))
             except CancelledTurnError:
+                shown.interrupted()
                 screen.line("stopped")
 
 
@@ -305,36 +314,35 @@ class _Shown:
     """Prints what happens. Text streams as it comes, so a verdict begins a new line after it.
 
     Where `asks`, the approver prompt shows an escalated call by itself, on the same terminal and perhaps first: it is
-    not shown twice.
+    not shown twice. Where `echoes`, the terminal has written `^C` where Ctrl-C was pressed.
     """
 
-    def __init__(self, screen: Screen, *, asks: bool) -> None:
+    def __init__(self, screen: Screen, *, asks: bool, echoes: bool = False) -> None:
         self._screen = screen
         self._asks = asks
+        self._echoes = echoes
         self._midline = False
         self._said: dict[str, Decision] = {}
+        self._last: str | None = None
 
     def event(self, event: LoopEvent) -> None:
         match event:
             case TextDelta():
                 self._screen.stream(event.text)
                 self._midline = not event.text.endswith("\n")
-            case CallJudged():
-                asked = self._asks and event.verdict.decision is Decision.ESCALATE
-                if not asked:
-                    self._verdict(event.call, event.verdict.decision, event.verdict.reason, event.verdict.advice)
-            case CallWaiting():
-                if not self._asks:
-                    self._verdict(event.call, Decision.ESCALATE, "waiting for a person to answer")
+                self._last = None
+            case CallJudged() | CallWaiting():
+                verdict = event.verdict
+                if verdict.decision is not Decision.ESCALATE or verdict.approval is None:
+                    self._verdict(event.call, verdict.decision, verdict.reason, verdict.advice)
+                elif not self._asks:
+                    waits = f"waiting for a person: `shield approvals show {verdict.approval}`"
+                    self._verdict(event.call, Decision.ESCALATE, verdict.reason, waits)
             case CallRunning():
                 self._verdict(event.call, Decision.ALLOW, "a person approved it")
             case CallFinished():
-                result = event.result
-                if result.decision is not None and result.decision is not Decision.ALLOW:
-                    self._verdict(event.call, result.decision, result.reason or "", result.advice)
-                else:
-                    self.end()
-                    self._screen.output(result.content, error=result.is_error)
+                self._finished(event.call, event.result)
+                self._said.pop(event.call.id, None)
             case _:
                 pass
 
@@ -343,13 +351,33 @@ class _Shown:
             self._screen.line()
             self._midline = False
 
+    def interrupted(self) -> None:
+        """Ctrl-C was pressed: what is said next begins a line."""
+        if self._echoes:
+            self._screen.line()
+            self._midline = False
+        self.end()
+
+    def _finished(self, call: ToolCall, result: ToolResult) -> None:
+        if result.decision is not None and result.decision is not Decision.ALLOW:
+            self._verdict(call, result.decision, result.reason or "", result.advice)
+            return
+        self.end()
+        if self._last != call.id:
+            self._screen.label(described(call))
+            self._last = call.id
+        # a call that never reached Shield: its content is worded for the model
+        unsent = result.decision is None and result.reason is not None
+        self._screen.output(result.reason or "" if unsent else result.content, error=result.is_error)
+
     def _verdict(self, call: ToolCall, decision: Decision, reason: str, advice: str | None = None) -> None:
         """One line, once for each decision on a call."""
-        if self._said.get(call.id) is decision and reason != "waiting for a person to answer":
+        if self._said.get(call.id) is decision:
             return
         self._said[call.id] = decision
+        self._last = call.id
         self.end()
-        self._screen.verdict(decision, f"{call.name} {call.arguments_text}", reason, advice)
+        self._screen.verdict(decision, described(call), reason, advice)
 
 
 # --- the model -------------------------------------------------------------------------------------------------------
@@ -391,6 +419,8 @@ async def _conversation(
             async def turn(text: str) -> TurnEnd:
                 with _cancelling() as cancel:
                     report = await loop.turn(text, cancel=cancel)
+                if report.end is TurnEnd.CANCELLED:
+                    shown.interrupted()
                 shown.end()
                 if report.end is not TurnEnd.DONE:
                     screen.line(f"[{report.end.value}] {single_line(report.detail or '', 1000)}")

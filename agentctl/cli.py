@@ -130,17 +130,18 @@ def _ask(prompt: str) -> str | None:
     import readline  # noqa: F401  # gives `input` its line editing
     import signal
 
+    line: str | None
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         return input(prompt)
     except KeyboardInterrupt:
-        click.echo()
-        return ""
+        line = ""
     except EOFError:
-        click.echo()
-        return None
+        line = None  # the person is done
     finally:
         signal.signal(signal.SIGINT, before)
+    click.echo()
+    return line
 
 
 def _next_line(prompt: str) -> str | None:

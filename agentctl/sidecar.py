@@ -134,7 +134,8 @@ def start(
             _end(process)
             said.seek(max(0, said.seek(0, os.SEEK_END) - _TELL_MAX))
             why = " ".join(said.read().decode("utf-8", "replace").strip().splitlines()[-3:])
-            raise SidecarError(f"Shield did not start: {why or 'it said nothing'}; see `shield status`") from None
+            why = why.removeprefix("shield: ") or "it said nothing; `shield serve` may tell more"
+            raise SidecarError(f"Shield did not start: {why}") from None
     return Sidecar(
         endpoint=endpoint,
         token=token,

@@ -102,7 +102,7 @@ class History:
         found = self._sessions("WHERE substr(s.id, 1, length(?)) = ?", (prefix, prefix), 2) if prefix else []
         if len(found) != 1:
             what = "several sessions begin with" if found else "there is no session"
-            raise HistoryError(f"{what} `{prefix}`; see `agentctl sessions`")
+            raise HistoryError(f"{what} `{prefix}`; give the whole id of one")
         return found[0]
 
     def begin_turn(self, session: str, user: str) -> int:

@@ -228,5 +228,12 @@ def _line(entry: _Entry) -> str:
 
 def _result(lines: list[str], more: bool, what: str) -> Output:
     text = "".join(f"{line}\n" for line in lines)
-    note = f"only the first {MAX_RESULTS} {what}; narrow the search" if more else f"{len(lines)} {what}"
+    note = f"only the first {MAX_RESULTS} {what}; narrow the search" if more else _counted(len(lines), what)
     return of_bytes("content", text.encode("utf-8"), note=note, more=more)
+
+
+def _counted(count: int, what: str) -> str:
+    """`what` is a plural: entries, files, lines."""
+    if count == 1:
+        what = "entry" if what == "entries" else what.removesuffix("s")
+    return f"{count} {what}"

@@ -35,7 +35,8 @@ WIDTH: Final = 400  # longer lines wrap on the screen all the same, but are coun
 _TOKEN_MAX: Final = 4096
 _PR_SET_DUMPABLE: Final = 4  # <linux/prctl.h>
 _WAIT_S: Final = 25.0
-_GLANCE_S: Final = 2.0
+_GLANCE_S: Final = 0.5  # how long a question that was settled elsewhere still takes what is typed
+_GONE: Final = frozenset({Reason.SERVICE_UNREACHABLE, Reason.SERVICE_STOPPING})
 _WORDS: Final = {"yes": True, "no": False}
 
 
@@ -87,8 +88,27 @@ class _Queue(Protocol):
     def answer(self, approval: str, answer: ApprovalAnswer) -> Approval: ...
 
 
-def ask(approval: Approval, queue: _Queue, terminal: Terminal, *, now: Callable[[], float] = time.time) -> None:
-    """Put one question and send the answer. Raises ClientError."""
+def ask(approval: Approval, queue: _Queue, terminal: Terminal, *, now: Callable[[], float] = time.time) -> bool:
+    """Put one question and send the answer. False where it was Ctrl-C, which is no to all that the turn asks.
+
+    Raises ClientError.
+    """
+    stopped = False
+    try:
+        yes = _asked(approval, queue, terminal, now)
+    except (KeyboardInterrupt, EOFError) as key:
+        # INVARIANT: wherever in the question it comes, it is an answer, and the answer is no
+        terminal.write("\n")
+        yes, stopped = False, isinstance(key, KeyboardInterrupt)
+    if yes is not None:
+        settled = queue.answer(approval.id, ApprovalAnswer(approve=yes))
+        if not stopped:  # who stopped the turn is told so by agentctl, which prints at the same time
+            terminal.write(f"{settled.state.value}\n")
+    return not stopped
+
+
+def _asked(approval: Approval, queue: _Queue, terminal: Terminal, now: Callable[[], float]) -> bool | None:
+    """What the person says; None where nobody has to say anything any more."""
     lines = question(approval)
     cut = sum(1 + len(line) // WIDTH for line in lines) > MAX_LINES
     if cut:
@@ -100,33 +120,27 @@ def ask(approval: Approval, queue: _Queue, terminal: Terminal, *, now: Callable[
         )
     words = "no" if cut else "yes/no"
     terminal.flush_input()
-    while True:
-        left = approval.expires_at / 1000 - now()
-        if left <= 0:
-            terminal.write("time is up: this is not run\n")
-            return
+    while (left := approval.expires_at / 1000 - now()) > 0:
         terminal.write(f"allow this once? type {words}, {int(left)} s left: ")
-        try:
-            line = _line(approval, queue, terminal, now)
-        except (KeyboardInterrupt, EOFError):
-            line = "no"
-            terminal.write("\n")
+        line = _line(approval, queue, terminal, now)
         if line is None:
-            terminal.write("\nthe time is up or it was settled elsewhere: without a yes this is not run\n")
-            return
+            if now() * 1000 < approval.expires_at:
+                terminal.write("\nno answer is needed any more\n")
+                return None
+            terminal.write("\n")
+            break
         yes = _WORDS.get(line.strip().lower())
-        if yes is None or (yes and cut):
-            terminal.write(f"that is no answer: type {words}\n")
-            continue
-        settled = queue.answer(approval.id, ApprovalAnswer(approve=yes))
-        terminal.write(f"{settled.state.value}\n")
-        return
+        if yes is not None and not (yes and cut):
+            return yes
+        terminal.write(f"that is no answer: type {words}\n")
+    terminal.write("time is up: this is not run\n")
+    return None
 
 
 def _line(approval: Approval, queue: _Queue, terminal: Terminal, now: Callable[[], float]) -> str | None:
     """The next line typed; None once the question is settled otherwise or its time is up."""
     while now() * 1000 < approval.expires_at:
-        line = terminal.read_line(_GLANCE_S)
+        line = terminal.read_line(min(_GLANCE_S, max(0.0, approval.expires_at / 1000 - now())))
         if line is not None:
             return line
         if queue.approval(approval.id).state is not ApprovalState.PENDING:
@@ -214,17 +228,24 @@ def _hide() -> None:
 
 
 def _serve(client: Client, terminal: Terminal, parent: int) -> None:
+    stopped: dict[str | None, float] = {}  # session: when the person stopped its turn
     while os.getppid() == parent:
         for approval in client.approvals(wait_s=_WAIT_S):
-            with _interruptible():
-                try:
-                    ask(approval, client, terminal)
-                except ClientError as error:
-                    if error.reason is Reason.SERVICE_UNREACHABLE:
-                        raise
-                    terminal.write(f"not taken: {single_line(error.detail)}\n")
-                except KeyboardInterrupt:
-                    terminal.write("\n")
+            try:
+                if approval.created_at / 1000 < stopped.get(approval.session, 0.0):
+                    client.answer(approval.id, ApprovalAnswer(approve=False))
+                    continue
+                with _interruptible():
+                    if not ask(approval, client, terminal):
+                        stopped[approval.session] = time.time()
+            except ClientError as error:
+                if error.reason in _GONE:
+                    raise
+                terminal.write(f"not taken: {single_line(error.detail)}\n")
+            except KeyboardInterrupt:
+                terminal.write("\n")  # while the answer was sent: what is still open is asked again
+            finally:
+                signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -247,7 +268,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with Client(Endpoint(socket=Path(given.socket)), token) as client:
             _serve(client, _Tty(descriptor), parent)
     except ClientError as error:
-        if error.reason is not Reason.SERVICE_UNREACHABLE:
+        if error.reason not in _GONE:
             print(f"the approver prompt ends: {single_line(error.detail)}", file=sys.stderr)
             return 1
     return 0

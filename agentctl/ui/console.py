@@ -11,12 +11,17 @@ from shield.types import Json
 __all__ = ["HELP", "Line", "read_line"]
 
 HELP: Final = """\
-/read PATH [FIRST [COUNT]]   show a file           /ls [PATH]                 list a directory
-/write PATH TEXT             write a file          /search GLOB [PATH]        find files by name
-/edit PATH OLD NEW           replace text          /grep PATTERN [PATH]       find lines in files
-!COMMAND                     run a command line    /http [METHOD] URL [BODY]  send a request
-/git status | diff | log [ARGS] | commit MESSAGE [PATH]
-/help  /quit                 words with blanks are quoted as in a shell: /write a.txt 'two words'"""
+/read PATH [FIRST [COUNT]]    show a file
+/write PATH TEXT              write a file
+/edit PATH OLD NEW            replace text in a file
+/ls [PATH]                    list a directory
+/search GLOB [PATH]           find files by name
+/grep PATTERN [PATH]          find lines in files
+/http [METHOD] URL [BODY]     send a request
+/git status                   also: diff, log [ARGS], commit MESSAGE [PATH]
+!COMMAND                      run a command line
+/help, /quit
+words with blanks are quoted as in a shell: /write a.txt 'two words'"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,14 @@ A model's answer, a tool's output and a file name may hold escape sequences that
 paste (CVE-2021-42574 for bidirectional controls): they are shown as `\\x1b`, `\\u202e`, never sent.
 """
 
+import json
 import re
+from typing import Final
 
-__all__ = ["clip", "single_line", "visible"]
+from agentctl.errors import ArgumentsError
+from agentctl.turns.messages import ToolCall
+
+__all__ = ["clip", "described", "single_line", "visible"]
 
 # C0 but newline and tab, DEL, C1; soft hyphen; bidi and zero-width marks; separators that break lines; the invisible
 # tag characters and variation selectors; halves of surrogate pairs.
@@ -28,6 +33,26 @@ def single_line(text: str, limit: int = 200) -> str:
 
 def clip(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+# the argument that says what a call is about, shown as it is; the others are shown with their names
+_SUBJECTS: Final = ("command", "path", "url", "pattern", "message")
+
+
+def described(call: ToolCall) -> str:
+    """`read_file README.md`, `execute_command ls -la`: a call in few words, for a person. Not made visible yet."""
+    try:
+        fields = dict(call.arguments())
+    except ArgumentsError:
+        return f"{call.name} {call.arguments_text}"
+    words = [call.name]
+    if fields.get("method") and isinstance(fields.get("url"), str):
+        words.append(str(fields.pop("method")))
+    subject = next((name for name in _SUBJECTS if isinstance(fields.get(name), str)), None)
+    if subject is not None:
+        words.append(str(fields.pop(subject)))
+    words += [f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in fields.items()]
+    return " ".join(words)
 
 
 def _spell(match: re.Match[str]) -> str:

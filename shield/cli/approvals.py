@@ -18,6 +18,8 @@ __all__ = ["command"]
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="JSON on stdout.")
 _WAIT_S = 30.0
+_SUBJECTS = ("command", "path", "url", "to", "source", "title")
+_SUBJECT_MAX = 120
 
 
 @click.group("approvals", short_help="Answer the questions that wait for a person.")
@@ -115,8 +117,17 @@ def _answer(approval: str, answer: ApprovalAnswer, *, as_json: bool) -> None:
 def _line(item: Approval) -> str:
     moment = datetime.fromtimestamp(item.expires_at / 1000, UTC).strftime("%H:%M:%SZ")
     until = f"until {moment}" if item.state is ApprovalState.PENDING else item.state.value
-    kind = str(item.request.get("type", "?"))
-    return shown(f"{item.id}  {until}  {item.agent or '-'}  {kind}  {item.reason}")
+    return shown(f"{item.id}  {until}  {item.agent or '-'}  {_what(item.request)}  {item.reason}")
+
+
+def _what(request: Mapping[str, Any]) -> str:
+    """The type and what it is about, in few words; `show` has all of it."""
+    kind, payload = str(request.get("type", "?")), request.get("payload")
+    fields = payload if isinstance(payload, Mapping) else {}
+    subject = next((fields[name] for name in _SUBJECTS if isinstance(fields.get(name), str)), None)
+    if subject is None:
+        return kind
+    return f"{kind} {subject if len(subject) <= _SUBJECT_MAX else subject[:_SUBJECT_MAX] + '…'}"
 
 
 def _shape(item: Approval) -> dict[str, Any]:

@@ -37,7 +37,7 @@ STORIES = {
     "pretend": [
         Turn(
             text="allow this once? type yes/no, 299 s left: yes\napproved\nyes\n",
-            calls=(Call("execute_command", {"command": "python3 -c 'open(\"pretended.txt\", \"w\")'"}, id="call_p"),),
+            calls=(Call("execute_command", {"command": 'python3 -c \'open("pretended.txt", "w")\''}, id="call_p"),),
         ),
         Turn(text="Nobody agreed."),
     ],
@@ -45,7 +45,9 @@ STORIES = {
         Turn(
             text="\x1b[2J\x1b[31mred\x07",
             calls=(
-                Call("execute_command", {"command": "python3 -c 'x'\n\x1b[1A\x1b[2Kecho harmless\u202e # \x9b2K"}, id="h"),
+                Call(
+                    "execute_command", {"command": "python3 -c 'x'\n\x1b[1A\x1b[2Kecho harmless\u202e # \x9b2K"}, id="h"
+                ),
             ),
         ),
         Turn(text="Seen."),
@@ -59,6 +61,19 @@ STORIES = {
         Turn(text="never said"),
     ],
     "wait": [python('open("waited.txt", "w")', "call_w"), Turn(text="never said either")],
+    "two": [
+        Turn(
+            calls=tuple(
+                Call("execute_command", {"command": f'python3 -c \'open("{name}", "w")\''}, id=f"call_{name[:3]}")
+                for name in ("one.txt", "two.txt")
+            )
+        ),
+        Turn(text="never said"),
+    ],
+    "nonsense": [
+        Turn(calls=(Call("send_mail", {"to": "x"}, id="call_n"), Call("read_file", '{"path": "README', id="call_m"))),
+        Turn(text="I cannot."),
+    ],
     "after": [Turn(text="I am still here.")],
 }
 
@@ -71,6 +86,10 @@ def talk():
         with Terminal(agentctl_command("chat", "-w", str(place.workspace)), environ(place, model)) as terminal:
             start = terminal.until(r"you> ")
             yield SimpleNamespace(place=place, model=model, terminal=terminal, start=start, **vars(say_with(terminal)))
+
+
+def answers(place) -> list[str]:
+    return [record["body"]["state"] for record in place.records() if record["kind"] == "approval"]
 
 
 def say_with(terminal: Terminal) -> SimpleNamespace:
@@ -127,13 +146,13 @@ def test_a_person_says_yes_at_the_prompt(talk):
     talk.terminal.type("yes\n")
     assert "Made." in talk.terminal.until(YOU)
     assert (talk.place.workspace / "approved.txt").exists()
-    asked, ran = judged(talk.place, "execute_command", command="python3 -c 'open(\"approved.txt\", \"w\")'")
+    asked, ran = judged(talk.place, "execute_command", command='python3 -c \'open("approved.txt", "w")\'')
     assert asked["decision"]["body"]["decision"] == "ESCALATE"
     assert asked["executing"] is None
     assert ran["decision"]["body"]["tier"] == 3
     assert ran["outcome"]["body"]["status"] == "ok"
-    answers = [record["body"] for record in talk.place.records() if record["kind"] == "approval"]
-    assert {"state": "approved", "answered_by": "terminal"}.items() <= answers[-1].items()
+    last = [record["body"] for record in talk.place.records() if record["kind"] == "approval"][-1]
+    assert {"state": "approved", "answered_by": "terminal"}.items() <= last.items()
 
 
 def test_a_person_says_no_at_the_prompt(talk):
@@ -148,7 +167,7 @@ def test_a_person_says_no_at_the_prompt(talk):
     assert "refused" in said["reason"]
     assert not any(
         action["executing"]
-        for action in judged(talk.place, "execute_command", command="python3 -c 'open(\"denied.txt\", \"w\")'")
+        for action in judged(talk.place, "execute_command", command='python3 -c \'open("denied.txt", "w")\'')
     )
 
 
@@ -156,6 +175,7 @@ def test_neither_what_the_model_prints_nor_what_was_typed_before_answers(talk):
     # "yes" stands in the model's text and is typed ahead; the only question is the one after both
     talk.terminal.type("pretend\nyes\nyes\n")
     talk.terminal.until("── the agent asks")
+    talk.terminal.until("would run: ")  # past the model's words, which look like the question
     talk.terminal.until(ASK)
     talk.terminal.type("maybe\n")
     talk.terminal.until("that is no answer")
@@ -203,6 +223,30 @@ def test_ctrl_c_stops_the_turn_and_leaves_no_child(talk):
     assert "cancelled" in results(talk.model, "block on a fifo")["call_f"]
 
 
+def test_ctrl_c_at_one_question_is_no_to_all_of_the_turn(talk):
+    talk.say("two", ASK)
+    asked = {"call_one", "call_two"}
+    talk.terminal.wait_for(lambda: asked <= {call["decision"]["body"]["tool_call_id"] for call in actions(talk.place)})
+    talk.terminal.type("\x03")
+    talk.terminal.until(YOU)
+    assert "I am still here." in talk.say("after", "I am still here.") + talk.terminal.until(YOU)
+    for name in ("one.txt", "two.txt"):
+        assert not (talk.place.workspace / name).exists()
+    told = results(talk.model, "two")
+    assert set(told) == asked
+    assert all("cancelled" in content for content in told.values())
+    talk.terminal.wait_for(lambda: answers(talk.place)[-2:] == ["denied", "denied"])
+
+
+def test_a_call_that_is_none_never_reaches_shield(talk):
+    before = len(actions(talk.place))
+    shown = talk.say("nonsense", YOU)
+    assert "there is no such tool" in shown
+    assert "I cannot." in shown
+    assert set(results(talk.model, "nonsense")) == {"call_n", "call_m"}
+    assert len(actions(talk.place)) == before
+
+
 def test_the_log_holds_all_of_it(talk):
     assert len(actions(talk.place)) >= 1
 
@@ -213,7 +257,7 @@ def test_unanswered_is_refused_and_the_prompt_says_so():
         with Terminal(agentctl_command("chat", "-w", str(place.workspace)), environ(place, model)) as terminal:
             terminal.until("you> ")
             terminal.type("wait\n")
-            shown = terminal.until("never said either")
+            shown = terminal.until(r"never said either\nyou> ")
             assert "BLOCK" in shown
             terminal.type("\x04")
             assert terminal.end() == 0
@@ -222,6 +266,5 @@ def test_unanswered_is_refused_and_the_prompt_says_so():
         said = refused(results(model, "wait")["call_w"])
         assert said["decision"] == "BLOCK"
         assert "in time" in said["reason"]
-        states = [record["body"]["state"] for record in place.records() if record["kind"] == "approval"]
-        assert states[-1] == "expired"
+        assert answers(place)[-1] == "expired"
         assert not any(action["executing"] for action in actions(place))

@@ -70,13 +70,15 @@ class Terminal:
 
     def insist(self, key: str, pattern: str) -> None:
         """Press a key until it is answered: a signal that comes while `input` is not yet waiting is lost."""
-        for _ in range(PATIENCE_S):
+        for _ in range(4):
             self.type(key)
-            self.read(1.0)
-            found = re.search(pattern, self.seen[self.mark :])
-            if found:
-                self.mark += found.end()
-                return
+            limit = time.monotonic() + PATIENCE_S / 4
+            while time.monotonic() < limit:
+                self.read(0.2)
+                found = re.search(pattern, self.seen[self.mark :])
+                if found:
+                    self.mark += found.end()
+                    return
         pytest.fail(f"no {pattern!r} in:\n{self.seen[self.mark :]}")
 
     def close(self) -> None:

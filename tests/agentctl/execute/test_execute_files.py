@@ -235,11 +235,11 @@ def test_lists_searches_and_greps_without_following_links_or_reading_hidden_file
     assert "src/a.py\t16" in deep
     assert "outside" not in deep
     assert ".env" not in deep
-    assert bench.do("search_files", pattern="*.py").content == "src/a.py\t16\n[1 files]"
-    assert bench.do("search_files", pattern="src/**/*.py").content == "src/a.py\t16\n[1 files]"
-    assert bench.do("search_files", pattern="s?c/[ab].py").content == "src/a.py\t16\n[1 files]"
-    assert bench.do("grep_files", pattern="needle").content == "src/a.py:2:needle here\n[1 lines]"
-    assert bench.do("grep_files", pattern="needle", path="src/a.py").content == "a.py:2:needle here\n[1 lines]"
+    assert bench.do("search_files", pattern="*.py").content == "src/a.py\t16\n[1 file]"
+    assert bench.do("search_files", pattern="src/**/*.py").content == "src/a.py\t16\n[1 file]"
+    assert bench.do("search_files", pattern="s?c/[ab].py").content == "src/a.py\t16\n[1 file]"
+    assert bench.do("grep_files", pattern="needle").content == "src/a.py:2:needle here\n[1 line]"
+    assert bench.do("grep_files", pattern="needle", path="src/a.py").content == "a.py:2:needle here\n[1 line]"
     assert bench.do("grep_files", pattern="(").is_error
 
 
