@@ -104,6 +104,7 @@ _GUARDS = (
 )
 
 
+_NEVER_COVERED = frozenset({"shield_state", "shield_code"})
 _BENEATH = "this reaches everything beneath a directory that holds protected files"
 
 
@@ -115,11 +116,14 @@ def protect(facts: Facts, protected: Protected) -> tuple[Opinion, ...]:
         if any(path.access in guard.accesses and guard.category in path.categories for path in facts.paths)
     ]
     met = {opinion.rule for opinion in found}
-    found += [
-        _opinion(guard.category, guard.answer, guard.need, _BENEATH, "name the single files or folders that you mean")
-        for guard in _GUARDS
-        if f"protection.{guard.category}" not in met and any(_covers(path, guard) for path in facts.paths)
-    ]
+    for guard in _GUARDS:
+        above = [path for path in facts.paths if _covers(path, guard)]
+        if above and f"protection.{guard.category}" not in met:
+            answer, need = guard.answer, guard.need
+            if guard.category not in _NEVER_COVERED and all(path.access is Access.WRITE for path in above):
+                # unpacking or copying a tree may bring such a file along, and mostly does not: a person looks
+                answer, need = Answer.NO_OBJECTION, Tier.PERSON
+            found.append(_opinion(guard.category, answer, need, _BENEATH, "name the single files or folders you mean"))
     if any(host.ip_class is IpClass.LOOPBACK and host.port in protected.ports for host in facts.hosts):
         found.append(
             _opinion(

@@ -61,6 +61,16 @@ def test_raised_categories(category, need):
     assert not judge(paths=(path(Access.READ, categories=[category]),))
 
 
+@pytest.mark.parametrize("category", BLOCKED)
+def test_unpacking_above_what_a_workspace_may_hold_is_a_persons_decision(category):
+    (opinion,) = judge(paths=(path(Access.WRITE, covers=[category]),)).values()
+    asked = category in ("host_config", "agent_identity")
+    assert (opinion.answer is Answer.NO_OBJECTION) == asked
+    assert opinion.need is Tier.PERSON
+    both = (path(Access.WRITE, covers=[category]), path(Access.DELETE, covers=[category]))
+    assert judge(paths=both)[f"protection.{category}"].answer is Answer.BLOCK
+
+
 def test_an_ordinary_path_is_nobodys_business():
     assert not judge(paths=(path(Access.WRITE, categories=["source", "executable"]),))
 

@@ -15,6 +15,7 @@ from shield.ulid import new_ulid
 __all__ = ["MAX_PENDING", "ApprovalQueue", "Binding"]
 
 MAX_PENDING = 20  # DESIGN 6: per token
+_MAX_APPROVED = 100  # per token, answered with yes and not yet used; older ones lead to nothing any more
 _PRESENCE_MS = 90_000  # an approver that has asked within this time counts as connected; it polls every 30 s
 
 
@@ -91,13 +92,14 @@ class ApprovalQueue:
 
         Raises RefusedError `admission.approvals` at MAX_PENDING open ones of one token.
         """
-        if sum(asked.owner == owner for asked in self._open.values()) >= MAX_PENDING:
+        now = self._now_ms()
+        theirs = [asked for asked in self._open.values() if asked.owner == owner and _pending(asked)]
+        if sum(now < asked.approval.expires_at for asked in theirs) >= MAX_PENDING:
             raise RefusedError(
                 f"{MAX_PENDING} questions of this agent are open; wait until one is answered",
                 reason=Reason.ADMISSION_APPROVALS,
                 retry_after=30,
             )
-        now = self._now_ms()
         approval = Approval(
             id=new_ulid(now),
             state=ApprovalState.PENDING,
@@ -123,8 +125,10 @@ class ApprovalQueue:
 
     async def show(self, approval_id: str) -> None:
         """The decision that asks is recorded: now people may see the question."""
-        self._open[approval_id] = replace(self._open[approval_id], shown=True)
-        await self._notify()
+        asked = self._open.get(approval_id)
+        if asked is not None:
+            self._open[approval_id] = replace(asked, shown=True)
+            await self._notify()
 
     async def withdraw(self, approval_id: str) -> None:
         """The decision could not be recorded: nobody was asked."""
@@ -142,6 +146,7 @@ class ApprovalQueue:
         record: Callable[[Approval], Awaitable[None]],
     ) -> Approval:
         """Take what a person said. `record` gets the answered question first: what it does not record, does not count.
+        One that comes too late closes the question, which is recorded too.
 
         The same answer again is no change. Raises RefusedError `approval.unknown|answered|scope`, what `record` raises.
         """
@@ -163,7 +168,9 @@ class ApprovalQueue:
             )
         state = ApprovalState.APPROVED if answer.approve else ApprovalState.DENIED
         if approval.state is ApprovalState.PENDING and self._now_ms() >= approval.expires_at:
-            approval, _ = await self.expire(approval_id)
+            approval, changed = await self._settle(approval_id, ApprovalState.EXPIRED, by=None, note=None)
+            if changed:
+                await record(approval)
         if approval.state is ApprovalState.PENDING:
             note = answer.note or None
             await record(replace(approval, state=state, answered_by=by, note=note))
@@ -177,8 +184,12 @@ class ApprovalQueue:
         return approval
 
     async def expire(self, approval_id: str) -> tuple[Approval, bool]:
-        """Close an open question as unanswered. Returns it, and whether this call closed it."""
-        return await self._settle(approval_id, ApprovalState.EXPIRED, by=None, note=None)
+        """Close an open question as unanswered. Returns it, and whether this call closed it.
+
+        An answer that is just being recorded goes first: the log never says yes of what ran out of time.
+        """
+        async with self._answering:
+            return await self._settle(approval_id, ApprovalState.EXPIRED, by=None, note=None)
 
     async def wait(self, timeout_s: float) -> None:
         """Return when the queue changes, at the latest after `timeout_s`, at once on stop."""
@@ -197,7 +208,7 @@ class ApprovalQueue:
             await self._wait_change(version, min(deadline, loop.time() + left_s))
 
     def binding(self, approval_id: str) -> Binding | None:
-        """What the question was about; None for one of an earlier process, which leads to nothing any more."""
+        """What an open or approved question is about; None for any other, which leads to no permit any more."""
         asked = self._open.get(approval_id)
         return asked.binding if asked is not None else None
 
@@ -214,12 +225,19 @@ class ApprovalQueue:
         self, approval_id: str, state: ApprovalState, *, by: str | None, note: str | None
     ) -> tuple[Approval, bool]:
         approval, changed = await asyncio.to_thread(self._store.settle_approval, approval_id, state, by=by, note=note)
-        asked = self._open.get(approval_id)
-        if asked is not None:
+        # INVARIANT: only what a permit can still come of is kept: an open question, or a yes that was not used
+        asked = self._open.pop(approval_id, None)
+        if asked is not None and approval.state is ApprovalState.APPROVED:
             self._open[approval_id] = replace(asked, approval=approval)
+            self._forget_oldest(asked.owner)
         if changed:
             await self._notify()
         return approval, changed
+
+    def _forget_oldest(self, owner: str) -> None:
+        approved = [key for key, asked in self._open.items() if asked.owner == owner and not _pending(asked)]
+        for key in approved[:-_MAX_APPROVED]:
+            del self._open[key]
 
     async def _notify(self) -> None:
         async with self._changed:
@@ -237,3 +255,7 @@ class ApprovalQueue:
         except TimeoutError:
             return False
         return True
+
+
+def _pending(asked: _Asked) -> bool:
+    return asked.approval.state is ApprovalState.PENDING

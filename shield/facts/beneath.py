@@ -1,8 +1,7 @@
 """What a command that works on a whole tree meets there: files with a meaning, and links that lead away.
 
-A walk is bounded and breadth first, so that what stands near the top is met first. Where it follows links it must be
-complete, else what it would reach is not known; where it does not, what lies deeper than the bound is not met: the
-names of a huge tree are not worth a minute of every judgement, and the fixed places are known without looking.
+A walk is bounded and breadth first. One that was cut short says so (`Met.complete`): then what the command would reach
+is not known.
 """
 
 import posixpath
@@ -14,12 +13,16 @@ from fnmatch import fnmatchcase
 from shield.facts.categories import may_have_meaning
 from shield.facts.filesystem import FileKind, FileSystemUnknownError
 from shield.facts.place import Place
+from shield.facts.snapshot import Snapshot
 
 __all__ = ["Look", "Met", "look_beneath"]
 
-_MAX_ENTRIES = 8_000
-_MAX_NAMES = 4_096  # in one directory
+_MAX_ENTRIES = 20_000
+_MAX_IN_ALL = 40_000  # of one action, after which no further tree is walked
+_MAX_NAMES = 10_000  # in one directory
 _MAX_MET = 64
+# What package managers put there is public, whatever it is called: test keys, settings of other projects.
+_DEPENDENCIES = frozenset(("node_modules", "site-packages"))
 _IGNORE_FILES = (".gitignore", ".ignore", ".rgignore")
 
 
@@ -29,7 +32,7 @@ class Look:
 
     `hidden`: those that begin with a dot, too. `follows`: links are followed. `only`: no entries but those of these
     patterns and what is beneath them; `without`: no entries of these. `ignores`: files of the tree itself may bring
-    hidden entries back.
+    hidden entries back. `secrets`: of names with a meaning only those of secrets matter, as they do to a reader.
     """
 
     hidden: bool = True
@@ -37,6 +40,7 @@ class Look:
     only: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
     ignores: bool = False
+    secrets: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,12 +54,29 @@ class Met:
 
 def look_beneath(top: str, place: Place, look: Look) -> Met:
     """Walk the tree at `top`, a resolved directory. Never raises; what cannot be listed makes it incomplete."""
+    files = place.files
+    if not isinstance(files, Snapshot):
+        return _look(top, place, look)[0]
+    known = files.looked.get((top, look))
+    if isinstance(known, Met):
+        return known
+    if files.walked > _MAX_IN_ALL:
+        return Met(links=(), entries=(), complete=False)
+    met, seen = _look(top, place, look)
+    files.looked[top, look] = met
+    files.walked += seen
+    return met
+
+
+def _look(top: str, place: Place, look: Look) -> tuple[Met, int]:
     links: list[str] = []
     entries: list[str] = []
     hidden: list[str] = []
     brought_back = False
     complete = True
     walk = _Walk(place, look)
+    if walk.kind(top) is not FileKind.DIRECTORY:
+        return Met(links=(), entries=(), complete=not walk.short), 0
     for path, name, kind, dotted, within, chosen in walk.entries(top):
         if look.ignores and name in _IGNORE_FILES:
             brought_back |= _brings_back(path, place)
@@ -63,14 +84,14 @@ def look_beneath(top: str, place: Place, look: Look) -> Met:
             continue
         if kind is FileKind.LINK and look.follows:
             links.append(path)
-        elif may_have_meaning(name, place) or (within and look.only):
+        elif may_have_meaning(name, place, secret=look.secrets) or (within and look.only):
             (hidden if dotted and not look.hidden else entries).append(path)
         if len(links) + len(entries) + len(hidden) > _MAX_MET:
             complete = False
             break
     if brought_back or look.hidden:
         entries += hidden
-    return Met(links=tuple(links), entries=tuple(entries), complete=complete and not walk.short)
+    return Met(links=tuple(links), entries=tuple(entries), complete=complete and not walk.short), walk.seen
 
 
 class _Walk:
@@ -81,31 +102,37 @@ class _Walk:
         self._files = place.files
         self._look = look
         self.short = False
+        self.seen = 0
 
     def entries(self, top: str) -> Iterator[tuple[str, str, FileKind, bool, bool, bool]]:
         """Path, name, kind; whether it or a directory above begins with a dot; whether one above may have a meaning;
         whether it or one above is among those that the command works on."""
         look = self._look
         waiting = deque([(top, False, False, not look.only)])
-        seen = 0
         while waiting:
             folder, dotted, within, taken = waiting.popleft()
             for name in self._names(folder):
                 if any(fnmatchcase(name, pattern) for pattern in look.without):
                     continue
-                seen += 1
-                if seen > _MAX_ENTRIES:
+                self.seen += 1
+                if self.seen > _MAX_ENTRIES:
                     self.short = True
                     return
                 path = posixpath.join(folder, name)
-                kind = self._kind(path)
+                kind = self.kind(path)
                 if kind is None:
                     continue
                 inner = dotted or name.startswith(".")
                 chosen = taken or any(fnmatchcase(name, pattern) for pattern in look.only)
                 yield path, name, kind, inner, within, chosen
-                if kind is FileKind.DIRECTORY and not path.endswith("/.git/objects"):
-                    waiting.append((path, inner, within or may_have_meaning(name, self._place), chosen))
+                if kind is FileKind.DIRECTORY and not self._left_out(path, name):
+                    meant = within or may_have_meaning(name, self._place, secret=look.secrets)
+                    waiting.append((path, inner, meant, chosen))
+
+    def _left_out(self, path: str, name: str) -> bool:
+        if path.endswith("/.git/objects"):
+            return True
+        return name in _DEPENDENCIES and self._look.secrets and not self._look.follows
 
     def _names(self, folder: str) -> tuple[str, ...]:
         try:
@@ -114,7 +141,8 @@ class _Walk:
             self.short = True
             return ()
 
-    def _kind(self, path: str) -> FileKind | None:
+    def kind(self, path: str) -> FileKind | None:
+        """What stands there, links not followed; None where nothing does or that is not known."""
         try:
             stat = self._files.lstat(path)
         except FileSystemUnknownError:

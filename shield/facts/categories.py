@@ -62,6 +62,9 @@ class _Pattern:
         )
 
 
+_SECRETS = frozenset(("credential", "secret_store"))
+
+
 def inside(path: str, roots: Iterable[str]) -> bool:
     """Whether `path` is one of `roots` or beneath one, by whole components. Both must be resolved."""
     return any(path == root or path.startswith(f"{root}/") for root in roots)
@@ -109,14 +112,15 @@ def covered(names: Sequence[str], place: Place, roots: Sequence[str]) -> frozens
     return frozenset(found)
 
 
-def may_have_meaning(name: str, place: Place) -> bool:
-    """Whether the last component of a path could give it a category, wherever it stands. False is certain."""
+def may_have_meaning(name: str, place: Place, *, secret: bool = False) -> bool:
+    """Whether the last component of a path could give it a category, wherever it stands; with `secret`, one of those
+    that hold secrets. False is certain."""
     table, folded = _tables(), _fold(name)
-    return (
-        folded in table.sequences
-        or folded in _agent_files(place)
-        or any(names.match(folded) for _, names in table.names)
-    )
+    if any(names.match(folded) for category, names in table.names if not secret or category in _SECRETS):
+        return True
+    if secret:
+        return any(pattern.category in _SECRETS for pattern in table.sequences.get(folded, ()))
+    return folded in table.sequences or folded in _agent_files(place)
 
 
 def _anchored(parts: tuple[str, ...], anchor: tuple[str, ...], group: "_Group", found: set[str]) -> None:

@@ -101,6 +101,8 @@ class Finding:
         # agentctl's searches leave hidden entries out; a field that they do not know may ask for them.
         plain = name == "grep_files" and self.action.payload.keys() <= {"pattern", "path"}
         met = look_beneath(fact.resolved, self.place, Look(hidden=not plain))
+        if not (met.complete or plain):
+            self.unknown.append(f"what stands beneath the path at {fact.source} is too much to be looked at")
         found = [
             path_fact(path, Access.READ, self.place, base=None, recursive=True, source=fact.source)
             for path in met.entries

@@ -33,8 +33,9 @@ PLAIN_PROGRAMS = frozenset(_NAMES.split())
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MadeFile:
-    """One entry of a made world: a file with content, a link (`symlink`: where it points, `~/` being the home), or a directory.
+    """One entry of a made world: a file with content, a link, or a directory.
 
+    `symlink` is where a link points; `~/` is the home of that world.
     `mode` is the permission bits; None means 0644 for files and 0755 for directories.
     """
 

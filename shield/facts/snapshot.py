@@ -12,7 +12,7 @@ __all__ = ["Snapshot"]
 class Snapshot:
     """A FileSystem that remembers `lstat` and `readlink` for as long as it lives. What is unknown is asked again."""
 
-    __slots__ = ("_files", "_links", "_stats", "resolved")
+    __slots__ = ("_files", "_links", "_stats", "looked", "resolved", "walked")
 
     def __init__(self, files: FileSystem) -> None:
         self._files = files
@@ -20,6 +20,9 @@ class Snapshot:
         self._links: dict[str, str] = {}
         # What `shield.facts.paths` resolved, by raw path, base and home.
         self.resolved: dict[tuple[str, str | None, str | None], object] = {}
+        # What `shield.facts.beneath` met, by top and look, and how many entries it has looked at in all.
+        self.looked: dict[tuple[str, object], object] = {}
+        self.walked = 0
 
     def lstat(self, path: str) -> Stat | None:
         """The entry itself, links not followed; None if there is none."""

@@ -131,22 +131,28 @@ class Evaluator:
         if question is not None:
             verdict = replace(verdict, approval=question.id, approval_expires_at=question.expires_at)
         permitted = session if settled.decision is Decision.ALLOW else None
-        verdict = await self._record(
-            request,
-            verdict,
-            judged.facts,
-            binding,
-            agent=agent,
-            call_id=call_id,
-            permitted=permitted is not None,
-        )
+        try:
+            verdict = await self._record(
+                request,
+                verdict,
+                judged.facts,
+                binding,
+                agent=agent,
+                call_id=call_id,
+                permitted=permitted is not None,
+            )
+        except BaseException:
+            # whoever asked is gone: nobody will come back for this question, so nobody is asked
+            if question is not None:
+                await asyncio.shield(self._withdraw(question.id))
+            raise
         if verdict.seq is None:
             return verdict
         settled_by = approval.id if approval is not None and settled.by.tier is Tier.PERSON else None
         if permitted is not None:
             verdict = self._mint(request, verdict, judged, permitted, owner, call_id, binding, settled_by)
-        elif settled_by is not None:
-            self.approvals.forget(settled_by)
+        elif approval is not None:
+            self.approvals.forget(approval.id)
         self.ledger.remember(
             Evaluation(
                 request=request,
@@ -159,8 +165,8 @@ class Evaluator:
             )
         )
         if question is not None:
-            await self.approvals.show(question.id)
             self._close_in_time(question)
+            await self.approvals.show(question.id)
         return verdict
 
     async def current(self, evaluation: str, *, owner: str, wait_s: float) -> Verdict:
@@ -376,16 +382,12 @@ class Evaluator:
 
         async def close() -> None:
             left_ms = question.expires_at - self.clock.now_ms()
-            if self.approvals.get(question.id).state is ApprovalState.PENDING:
-                await self.approvals.wait_settled(question.id, max(left_ms, 0) / 1000)
-            if (
-                self.approvals.get(question.id).state is ApprovalState.PENDING
-                and self.clock.now_ms() >= question.expires_at
-            ):
-                try:
+            try:
+                found = await self.approvals.wait_settled(question.id, max(left_ms, 0) / 1000)
+                if found.state is ApprovalState.PENDING and self.clock.now_ms() >= question.expires_at:
                     await self.expire(question.id)
-                except ShieldError:
-                    pass  # it stays open in the store and is closed by the next start; nothing is allowed by it
+            except ShieldError:
+                pass  # it stays open in the store and is closed by the next start; nothing is allowed by it
 
         task = asyncio.get_running_loop().create_task(close())
         self.tasks.add(task)

@@ -32,7 +32,9 @@ class Outcomes:
             )
         async with issued.lock:
             if issued.outcome is None:
-                issued.outcome = await self._note(outcome, issued)
+                reply = await self._note(outcome, issued)
+                self.ledger.answered(issued, reply)
+                return reply
             return issued.outcome
 
     async def _note(self, outcome: Outcome, issued: Issued) -> OutcomeReply:

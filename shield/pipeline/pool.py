@@ -53,11 +53,22 @@ class Pool:
             raise RuntimeError("the pool is closed")
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[T] = loop.create_future()
-        self._waiting.append((work, answer))
+        job = (work, answer)
+        self._waiting.append(job)
         if self._running is None and not self._scheduled:
             self._scheduled = True
             loop.call_soon(self._hand_over, loop)
-        return await answer
+        try:
+            return await answer
+        finally:
+            # INVARIANT: what nobody waits for any more does not pile up behind a disk that hangs
+            if answer.cancelled() and job in self._waiting:
+                self._waiting.remove(job)
+
+    @property
+    def waiting(self) -> int:
+        """Pieces of work that no thread was given yet."""
+        return len(self._waiting)
 
     def close(self) -> None:
         """Let the threads end when they are done; one that hangs ends with the process."""
@@ -107,7 +118,8 @@ def _answer(turn: _Turn) -> None:
         if answer.done():
             continue  # cancelled meanwhile
         if raised:
-            answer.set_exception(result)
+            # a future takes no StopIteration, and one answer must never keep the others back
+            answer.set_exception(RuntimeError("work stopped") if isinstance(result, StopIteration) else result)
         else:
             answer.set_result(result)
 

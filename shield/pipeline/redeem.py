@@ -4,7 +4,7 @@ INVARIANT: a receipt leaves here only after the `executing` record is durable, a
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -16,11 +16,24 @@ from shield.pipeline.evaluate import Evaluator
 from shield.pipeline.judge import judge
 from shield.pipeline.ledger import Issued
 from shield.pipeline.sessions import SessionBook
-from shield.tiers.settle import need_of
+from shield.tiers.settle import need_of, settle
 from shield.tiers.tier import blocked
-from shield.types import Access, Action, Facts, FileIdentity, Isolation, Json, SessionFacts
+from shield.types import (
+    Access,
+    Action,
+    Decision,
+    Facts,
+    FileIdentity,
+    Isolation,
+    Json,
+    Opinion,
+    SessionFacts,
+    Tier,
+)
 
 __all__ = ["Redeemer"]
+
+_REFUSED_MAX = 8  # records of one permit: a replay is told of, and cannot fill the log
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,12 +68,12 @@ class Redeemer:
                 raise
 
     async def _redeem(self, issued: Issued, action: Action, nonce: str, isolation: Isolation) -> str:
-        permit, session, ledger = issued.permit, issued.session, self.evaluator.ledger
+        permit, session = issued.permit, issued.session
         # 2. the same bytes
         if action.hash != permit.act:
             raise _refuse("this is not the action that was judged", Reason.PERMIT_MISMATCH)
         # 3. once, and in time by a clock that cannot be set back
-        if issued.used or (issued.approval is not None and self.evaluator.approvals.binding(issued.approval) is None):
+        if issued.used or self._spent(issued):
             raise _refuse("this permit was used before", Reason.PERMIT_USED)
         if self.evaluator.clock.monotonic_ns() >= issued.deadline_ns:
             raise _refuse("this permit has expired", Reason.PERMIT_EXPIRED)
@@ -69,17 +82,18 @@ class Redeemer:
             raise _refuse(f"this needs isolation `{permit.iso}`, not `{isolation}`", Reason.PERMIT_ISOLATION)
         # 5. the same environment, the same files, still allowed; this call is counted while it is looked at
         before = self.sessions.reserve(session, action.type)
+        if before is None:
+            # what was counted and written in it is gone, so rules over that could not be asked
+            raise _refuse("the session of this permit was forgotten", Reason.PERMIT_MISMATCH)
         try:
             again = await self._judge_again(issued, before)
             if again.refusal is not None:
                 raise again.refusal
             # 6. use it up, record, sign
-            ledger.take(issued)
+            self._take(issued)
         except BaseException:
             self.sessions.release(session, action.type)
             raise
-        if issued.approval is not None:
-            self.evaluator.approvals.forget(issued.approval)
         appended = await self.evaluator.recorder.append(
             "executing",
             _executing_body(permit, isolation, again.files, nonce),
@@ -105,6 +119,18 @@ class Redeemer:
             )
         )
 
+    def _spent(self, issued: Issued) -> bool:
+        """Whether the approval that this permit came of led to a receipt already, by another permit of it."""
+        return issued.approval is not None and self.evaluator.approvals.binding(issued.approval) is None
+
+    def _take(self, issued: Issued) -> None:
+        # INVARIANT: no await between look and mark, neither for the permit nor for the approval that it came of
+        if self._spent(issued):
+            raise _refuse("this permit was used before", Reason.PERMIT_USED)
+        self.evaluator.ledger.take(issued)
+        if issued.approval is not None:
+            self.evaluator.approvals.forget(issued.approval)
+
     async def _judge_again(self, issued: Issued, before: SessionFacts) -> _Again:
         try:
             async with asyncio.timeout(_DEADLINE_S):
@@ -129,12 +155,15 @@ class Redeemer:
             refusal = _refuse(
                 "the shell or its environment has changed since it was judged", Reason.PERMIT_STATE_CHANGED
             )
-        elif blocked(judged.opinions) or need_of(judged.opinions) > permit.tier:
+        elif not _still_allowed(judged.opinions, permit.tier):
             refusal = _refuse("this is no longer allowed", Reason.PERMIT_POLICY)
         return _Again(facts=judged.facts, files=files or (), refusal=refusal)
 
     async def _refused(self, issued: Issued, reason: Reason) -> None:
         """Kind `refused`. The refusal stands whether or not the log takes it."""
+        if issued.refusals == _REFUSED_MAX:
+            return
+        issued.refusals += 1
         try:
             await self.evaluator.recorder.append(
                 "refused",
@@ -168,6 +197,13 @@ def _executing_body(
         "files": len(files),
         "nonce": nonce,
     }
+
+
+def _still_allowed(opinions: Sequence[Opinion], tier: Tier) -> bool:
+    """Whether what was allowed at `tier` would be now. Where the policy alone allowed it, it must say so again."""
+    if blocked(opinions) or need_of(opinions) > tier:
+        return False
+    return tier is not Tier.POLICY or settle(opinions).decision is Decision.ALLOW
 
 
 def _written(facts: Facts) -> tuple[str, ...]:

@@ -105,12 +105,13 @@ class SessionBook:
                 return SessionFacts()
             return SessionFacts(counts=MappingProxyType(dict(live.counts)), written=tuple(live.written))
 
-    def reserve(self, session: Session, action_type: str) -> SessionFacts:
-        """Count one more call of this type. Returns what the session was before it, other reserved calls included."""
+    def reserve(self, session: Session, action_type: str) -> SessionFacts | None:
+        """Count one more call of this type. Returns what the session was before it, other reserved calls included;
+        None for a session that is not known any more."""
         with self._lock:
             live = self._sessions.get(session.id)
             if live is None:
-                return SessionFacts()
+                return None
             before = SessionFacts(counts=MappingProxyType(dict(live.counts)), written=tuple(live.written))
             live.counts[action_type] = live.counts.get(action_type, 0) + 1
             return before

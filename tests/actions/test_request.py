@@ -1,6 +1,7 @@
 """The door: what an ActionRequest may be, and where a refused one is wrong."""
 
 import json
+import re
 
 import pytest
 from hypothesis import given
@@ -129,6 +130,7 @@ def test_a_whole_request():
 def test_what_is_absent():
     found = parse_request(request(), default_cwd="/root-of-session")
     assert len(found.id) == 26
+    assert re.fullmatch("[0-7][0-9A-HJKMNP-TV-Z]{25}", found.id)
     assert found.action.cwd == "/root-of-session"
     assert parse_request(request()).action.cwd is None
     assert b'"cwd":null' in parse_request(request()).action.canonical

@@ -72,8 +72,8 @@ def _categories(raw: str, access: Access = Access.READ) -> frozenset[str]:
         ),
         (
             "vcs_config",
-            ".git/config .gitmodules .gitattributes ~/.gitconfig .git/info/attributes .git/commondir a/.git/config",
-            ".gitignore .git/HEAD config",
+            ".git/config .git/HEAD .git sub/.git .hg/hgrc .gitmodules .gitattributes ~/.gitconfig .git/info/attributes .git/commondir a/.git/config",
+            ".gitignore HEAD config",
         ),
         (
             "scheduler",

@@ -105,7 +105,7 @@ def test_the_contracts_json_shape() -> None:
         ("search_files", {"pattern": "*.py", "path": "src"}, {("src", "list")}),
         ("archive_create", {"path": "a.zip", "sources": ["src"]}, {("a.zip", "write"), ("src", "read")}),
         ("git_status", {}, {("", "read")}),
-        ("git_commit", {"message": "m"}, {("", "read"), (".git", "write")}),
+        ("git_commit", {"message": "m"}, {("", "read"), ("", "write")}),
         ("send_email", {"to": "a@b.example", "attachments": ["README.md"]}, {("README.md", "read")}),
         ("open", {"path": "README.md"}, {("README.md", "read")}),
     ],

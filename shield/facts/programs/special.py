@@ -359,6 +359,15 @@ def _diff(call: Invocation) -> bool:
     return True
 
 
+def _sums(call: Invocation) -> bool:
+    """md5sum and kin: `-c` reads the names of files, and tells whether they hold what is written there."""
+    if call.arguments.has("-c", "--check"):
+        for operand in call.operands or [Value(text="-", head="-")]:
+            call.reading.use(Use.NAMES, operand)
+        return True
+    return False
+
+
 _PS_ENVIRONMENT = re.compile(r"environ", re.IGNORECASE)
 
 
@@ -449,6 +458,7 @@ _OWN: dict[str, Special] = {
     "zip": _zip,
     "diff": _diff,
     "ps": _ps,
+    "sums": _sums,
     "file": _file,
     "echo": _echo,
     "own_process": _own_process,

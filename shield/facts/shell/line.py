@@ -145,9 +145,10 @@ class Line:
     def pipeline(self, pipeline: Pipeline, state: State, frame: Frame) -> Bases:
         if len(pipeline.stages) == 1:
             return self.simple(pipeline.stages[0], state, frame)
-        start = len(self.commands)
+        seen, fetched = len(self.commands), frame.fetched
         for index, stage in enumerate(pipeline.stages):
-            fetched = frame.fetched or any(Operation.NETWORK in fact.operations for fact in self.commands[start:])
+            fetched = fetched or any(Operation.NETWORK in fact.operations for fact in self.commands[seen:])
+            seen = len(self.commands)
             piped = frame.piped or index > 0
             changed = piped != frame.piped or fetched != frame.fetched
             inner = replace(frame, piped=piped, fetched=fetched) if changed else frame

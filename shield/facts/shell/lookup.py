@@ -3,7 +3,7 @@
 import posixpath
 from dataclasses import dataclass
 
-from shield.facts.filesystem import FileKind, FileSystemUnknownError
+from shield.facts.filesystem import FileKind, FileSystemUnknownError, Stat
 from shield.facts.paths import resolve_path
 from shield.facts.place import Place
 from shield.types import Origin
@@ -81,14 +81,31 @@ class Lookup:
             if not folder.startswith("/") and (base is None or folder.startswith("~")):
                 return Found()
             try:
-                if folder.startswith("/") and self._place.files.lstat(posixpath.join(folder, name)) is None:
+                found = self._entry(folder, name) if folder.startswith("/") else None
+                if found is None and folder.startswith("/") and self._place.files.lstat(f"{folder}/{name}") is None:
                     continue
             except FileSystemUnknownError:
                 return Found()
-            found = self._file(posixpath.join(folder, name), base)
+            if found is None:
+                found = self._file(posixpath.join(folder, name), base)
             if found is not None:
                 return found
         return Found()
+
+    def _entry(self, folder: str, name: str) -> Found | None:
+        """The program `name` of an absolute directory, where it is a plain file there: no link is left to follow.
+
+        None where there is none or where that is not so: then the whole path is walked.
+        """
+        files = self._place.files
+        stat = files.lstat(f"{folder}/{name}")
+        if stat is None or stat.kind is not FileKind.FILE or not stat.executable or name in (".", ".."):
+            return None
+        parent = resolve_path(folder, self._place, base=None, expand_tilde=False)
+        if parent.path is None or parent.stat is None or files.folds(parent.path, parent.stat, name, stat):
+            return None
+        path = f"{parent.path.rstrip('/')}/{name}"
+        return self._trusted(path, stat, {path, f"{folder.rstrip('/')}/{name}", parent.path})
 
     def _file(self, path: str, base: str | None) -> Found | None:
         """The program at `path`: None where nothing there can be run, an unknown one where that cannot be told."""
@@ -103,14 +120,17 @@ class Lookup:
         # INVARIANT: the least trusted of where the name was found and where its file lies decides.
         named = path if path.startswith("/") else posixpath.normpath(posixpath.join(base or "/", path))
         parent = resolve_path(posixpath.dirname(named), self._place, base=None, expand_tilde=False).path
-        seen = {resolved.path, named} if parent is None else {resolved.path, named, parent}
-        origins = [self._origin(item) for item in seen]
-        worst = Origin.UNKNOWN if parent is None else max(origins, key=_TRUST.index)
-        if worst is Origin.SYSTEM and resolved.stat.uid != 0 and not resolved.path.startswith(_HOMEBREW_PREFIXES):
+        if parent is None:
+            return Found(resolved.path, Origin.UNKNOWN)
+        return self._trusted(resolved.path, resolved.stat, {resolved.path, named, parent})
+
+    def _trusted(self, path: str, stat: Stat, seen: set[str]) -> Found:
+        worst = max([self._origin(item) for item in seen], key=_TRUST.index)
+        if worst is Origin.SYSTEM and stat.uid != 0 and not path.startswith(_HOMEBREW_PREFIXES):
             worst = Origin.USER
-        if worst is Origin.SYSTEM and resolved.stat.mode & 0o002:
+        if worst is Origin.SYSTEM and stat.mode & 0o002:
             worst = Origin.UNKNOWN
-        return Found(resolved.path, worst)
+        return Found(path, worst)
 
     def _origin(self, path: str) -> Origin:
         if self._roots is None:

@@ -61,13 +61,16 @@ def _beneath(facts: list[PathFact], access: Access, place: Place, look: Look, *,
             out.append(fact)
             continue
         # To delete a link leaves alone what it leads to.
-        look = replace(look, follows=look.follows and access is not Access.DELETE)
+        reads = access in (Access.READ, Access.LIST)
+        look = replace(look, follows=look.follows and access is not Access.DELETE, secrets=reads)
         met = look_beneath(fact.resolved, place, look)
         found = [
             path_fact(path, access, place, base=None, recursive=True, source=fact.source, expand_tilde=False)
             for path in (*met.links, *met.entries)
         ]
-        whole = replace(fact, resolved=None, inside_workspace=False) if look.follows and not met.complete else fact
+        # rg and the like leave hidden entries out: of a tree too large to see, that is enough.
+        lost = not met.complete and (look.follows or (reads and look.hidden))
+        whole = replace(fact, resolved=None, inside_workspace=False) if lost else fact
         if narrow and met.complete:
             whole = replace(whole, covers=whole.covers & _ALWAYS_COVERED)
         out.append(whole)

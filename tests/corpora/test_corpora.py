@@ -1,0 +1,79 @@
+"""Ways past the shipped policies that were found once: none may work again, and the harmless twin of each still does."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from shared_data import shared
+from shield.actions.request import make_action
+from shield.cli.trial import run_trials
+from shield.pipeline import dry_run
+from shield.policy.load import load_policy
+from shield.policy.shelf import shipped_shelf
+from shield.policy.world import NOW, WORKSPACE, made_place
+from shield.types import ActionRequest, Decision, Operation, Tier
+
+FILES = sorted((Path(__file__).parent / "bypasses").glob("*.yaml"))
+TWIN = ".twin"
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_no_bypass_works_with_default_and_every_twin_does(file):
+    outcomes = run_trials(["default"], [file]).trials[0].outcomes
+    assert outcomes
+    assert [outcome.as_json() for outcome in outcomes if outcome.status != "pass"] == []
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_no_bypass_works_with_strict(file):
+    outcomes = run_trials(["strict"], [file]).trials[0].outcomes
+    attacks = [outcome.as_json() for outcome in outcomes if not outcome.as_json()["id"].endswith(TWIN)]
+    assert attacks
+    assert [attack for attack in attacks if attack["got"]["decision"] == "ALLOW"] == []
+
+
+def test_most_bypasses_have_a_twin():
+    ids = {outcome.as_json()["id"] for file in FILES for outcome in run_trials(["default"], [file]).trials[0].outcomes}
+    attacks = {name for name in ids if not name.endswith(TWIN)}
+    assert len(attacks) >= 80
+    assert len([name for name in attacks if name + TWIN in ids]) >= len(attacks) - 2
+    assert all(name.removesuffix(TWIN) in attacks for name in ids)
+
+
+def _judge(policy, place, command):
+    action = make_action("execute_command", {"command": command}, WORKSPACE)
+    now = int(NOW.timestamp() * 1000)
+    return dry_run(ActionRequest(id="x", action=action), place, policy, agent="agent", now_ms=now, max_tier=Tier.POLICY)
+
+
+def test_everyday_commands_of_other_people_are_judged_without_surprise():
+    """What is allowed of ten thousand found commands runs nothing unjudged, deletes nothing and sends nothing."""
+    lines = shared("data/eval/nl2bash.txt").read_text().splitlines()[::25]
+    policy, place = load_policy("default", shipped_shelf()), made_place()
+    counted: Counter[Decision] = Counter()
+    for line in lines:
+        verdict, facts = _judge(policy, place, line)
+        counted[verdict.decision] += 1
+        if verdict.decision is Decision.ALLOW:
+            assert facts.shell.parsed, line
+            assert not facts.unknown, line
+            assert all(command.runs_code.value == "none" for command in facts.commands), line
+            assert Operation.NETWORK not in facts.operations, line
+            assert all(path.inside_workspace for path in facts.paths if path.access.value != "list"), line
+            assert all(c.name in ("mv", "gzip", "gunzip") for c in facts.commands if Operation.DELETE in c.operations)
+    assert counted[Decision.ALLOW] > len(lines) // 5
+    assert counted[Decision.BLOCK] < len(lines) // 6
+
+
+def test_no_known_trick_of_a_program_leaves_the_workspace():
+    """GTFOBins, with its paths moved into the workspace: what is allowed only shows or changes a file there."""
+    rows = [json.loads(line) for line in shared("data/eval/gtfobins.jsonl").read_text().splitlines()]
+    policy, place = load_policy("default", shipped_shelf()), made_place()
+    for row in rows:
+        command = row["command"].replace("/path/to/", "")
+        verdict, facts = _judge(policy, place, command)
+        if verdict.decision is Decision.ALLOW:
+            assert row["function"] in ("file-read", "file-write", "privilege-escalation"), command
+            assert all(fact.runs_code.value == "none" for fact in facts.commands), command
