@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find shield agentctl audit policies -type f ! -name '*.pyc' 2>/dev/null) pyproject.toml README.md LICENSE
 TESTING := SHIELD_BARE=$(CURDIR)/build/bare HYPOTHESIS_STORAGE_DIRECTORY=$(CURDIR)/build/hypothesis
-PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/pip -q
+PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/pip -qq
 
 .PHONY: all lint test check demo chat bench bench-growth soak clean
 
@@ -14,61 +14,63 @@ all: build/installed
 
 # the environment: what pyproject.toml names, at the versions of constraints.txt
 $(VENV)/ready: pyproject.toml constraints.txt
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -c 'import tomllib; p = tomllib.load(open("pyproject.toml", "rb"))["project"]; print("\n".join(p["dependencies"] + p["optional-dependencies"]["dev"]))' > $(VENV)/wanted.txt
-	$(PIP) install -c constraints.txt -r $(VENV)/wanted.txt
-	touch $@
+	@echo 'making .venv from constraints.txt' >&2
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -c 'import tomllib; p = tomllib.load(open("pyproject.toml", "rb"))["project"]; print("\n".join(p["dependencies"] + p["optional-dependencies"]["dev"]))' > $(VENV)/wanted.txt
+	@$(PIP) install -c constraints.txt -r $(VENV)/wanted.txt
+	@touch $@
 
 # the wheel, built here and installed: tests never see the checkout
 build/installed: $(VENV)/ready $(SOURCES)
-	rm -rf build/dist
-	$(BIN)/python -m build --wheel --no-isolation --outdir build/dist . > build/wheel.log 2>&1 || { cat build/wheel.log; exit 1; }
-	$(PIP) install --no-deps --force-reinstall build/dist/*.whl
-	touch $@
+	@echo 'building the wheel and installing it into .venv' >&2
+	@rm -rf build/dist
+	@$(BIN)/python -m build --wheel --no-isolation --outdir build/dist . > build/wheel.log 2>&1 || { cat build/wheel.log; exit 1; }
+	@$(PIP) install --no-deps --force-reinstall build/dist/*.whl
+	@touch $@
 
 build/installed: | build
 build:
-	mkdir -p build
+	@mkdir -p build
 
 lint: build/installed
-	$(BIN)/ruff check --cache-dir build/ruff .
-	$(BIN)/ruff format --check --cache-dir build/ruff .
-	$(BIN)/mypy --cache-dir build/mypy
-	$(BIN)/lint-imports --cache-dir build/imports
-	$(BIN)/check-wheel-contents build/dist/*.whl
+	@$(BIN)/ruff check --cache-dir build/ruff .
+	@$(BIN)/ruff format --check --cache-dir build/ruff .
+	@$(BIN)/mypy --cache-dir build/mypy
+	@$(BIN)/lint-imports --cache-dir build/imports
+	@$(BIN)/check-wheel-contents build/dist/*.whl
 
 # the built wheel with nothing but its own dependencies
 build/bare/ready: build/installed constraints.txt
-	test -x build/bare/bin/python || $(PYTHON) -m venv build/bare
-	PIP_DISABLE_PIP_VERSION_CHECK=1 build/bare/bin/pip -q install -c constraints.txt --force-reinstall --no-deps build/dist/*.whl
-	PIP_DISABLE_PIP_VERSION_CHECK=1 build/bare/bin/pip -q install -c constraints.txt build/dist/*.whl
-	touch $@
+	@test -x build/bare/bin/python || $(PYTHON) -m venv build/bare
+	@PIP_DISABLE_PIP_VERSION_CHECK=1 build/bare/bin/pip -qq install -c constraints.txt --force-reinstall --no-deps build/dist/*.whl
+	@PIP_DISABLE_PIP_VERSION_CHECK=1 build/bare/bin/pip -qq install -c constraints.txt build/dist/*.whl
+	@touch $@
 
 test: build/installed build/bare/ready
-	$(TESTING) $(BIN)/pytest -n 2 -o cache_dir=build/pytest
+	@$(TESTING) $(BIN)/pytest -n 2 -o cache_dir=build/pytest
 
 check: lint test
 
 demo: build/installed
-	$(BIN)/python -P tests/e2e/demo.py
+	@$(BIN)/python -P tests/e2e/demo.py
 
 chat: build/installed
-	$(BIN)/agentctl chat
+	@$(BIN)/agentctl chat
 
 # other engines, in an environment of their own: they never meet ours
 build/peers/ready: | build
-	test -x build/peers/bin/python || $(PYTHON) -m venv build/peers
-	PIP_DISABLE_PIP_VERSION_CHECK=1 build/peers/bin/pip -q install cedarpy common-expression-language
-	touch $@
+	@test -x build/peers/bin/python || $(PYTHON) -m venv build/peers
+	@PIP_DISABLE_PIP_VERSION_CHECK=1 build/peers/bin/pip -qq install cedarpy common-expression-language
+	@touch $@
 
 bench: build/installed build/peers/ready
-	$(BIN)/python -P benchmarks/run.py
+	@$(BIN)/python -P benchmarks/run.py
 
 bench-growth: build/installed build/peers/ready
-	$(BIN)/python -P benchmarks/run.py --growth
+	@$(BIN)/python -P benchmarks/run.py --growth
 
 soak: build/installed build/bare/ready
-	SHIELD_SOAK=1 $(TESTING) $(BIN)/pytest -n 2 -o cache_dir=build/pytest
+	@SHIELD_SOAK=1 $(TESTING) $(BIN)/pytest -n 2 -o cache_dir=build/pytest
 
 clean:
-	rm -rf build $(VENV)
+	@rm -rf build $(VENV)

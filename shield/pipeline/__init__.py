@@ -62,9 +62,9 @@ class Pipeline:
             key=key,
             ledger=ledger,
         )
-        self._redeemer = Redeemer(evaluator=self._evaluator, sessions=sessions, key=key)
-        self._outcomes = Outcomes(ledger=ledger, recorder=recorder)
         self._rejections = Rejections(recorder, clock)
+        self._redeemer = Redeemer(evaluator=self._evaluator, sessions=sessions, key=key, rejections=self._rejections)
+        self._outcomes = Outcomes(ledger=ledger, recorder=recorder)
 
     async def evaluate(self, request: ActionRequest, *, session: Session | None, agent: str, owner: str) -> Verdict:
         """Judge one request; see Evaluator.evaluate."""

@@ -17,6 +17,7 @@ SALT_BYTES = 32
 _VIEW_TEXT = 200  # code points of one string
 _VIEW_ITEMS = 20  # of one object or list
 _VIEW_BYTES = 6_000  # of the whole view: a record has 16 KiB
+_KEY_TEXT = 32  # characters of a key where only keys are shown: each takes at most six bytes
 
 
 def commitment(action: Action, salt: bytes) -> str:
@@ -29,7 +30,7 @@ def view(action: Action) -> dict[str, Json]:
     shown = _view(dict(action.payload), depth=6)
     # an action this small has no view that is too large, however much is redacted or escaped in it
     if len(action.canonical) > _VIEW_BYTES // 8 and len(encode(shown, max_nodes=1_000_000)) > _VIEW_BYTES:
-        shown = {_key(key): "…" for key in list(action.payload)[:_VIEW_ITEMS]}
+        shown = {_key(key)[:_KEY_TEXT]: "…" for key in list(action.payload)[:_VIEW_ITEMS]}
     return shown if isinstance(shown, dict) else {}
 
 
@@ -48,9 +49,10 @@ def decision_body(
     evidence: list[Json] = [_cut(line) for line in verdict.evidence[:16]]
     return {
         "evaluation": verdict.evaluation,
-        "id": verdict.id,
-        "tool_call_id": request.tool_call_id,
-        "type": request.action.type[:256],
+        # the agent chose these three too, and may have put anything into them
+        "id": _text(verdict.id),
+        "tool_call_id": None if request.tool_call_id is None else _text(request.tool_call_id),
+        "type": _text(request.action.type),
         "decision": verdict.decision.value,
         "tier": int(verdict.tier),
         "need": int(verdict.need),

@@ -15,6 +15,7 @@ from shield.permits import Permit, PermitKey, Receipt, state_digest
 from shield.pipeline.evaluate import Evaluator
 from shield.pipeline.judge import judge
 from shield.pipeline.ledger import Issued
+from shield.pipeline.rejections import Rejections
 from shield.pipeline.sessions import SessionBook
 from shield.tiers.settle import need_of, settle
 from shield.tiers.tier import blocked
@@ -52,20 +53,29 @@ class Redeemer:
     evaluator: Evaluator
     sessions: SessionBook
     key: PermitKey
+    rejections: Rejections
 
     async def redeem(self, permit: str, action: Json, nonce: str, isolation: Isolation, *, owner: str) -> str:
         """The signed receipt. Raises PermitError with one of the seven reasons, InputError, RecordError."""
-        # 1. a permit of this Shield, for this token
-        claims = self.key.verify_permit(permit)
-        issued = self.evaluator.ledger.issued(claims.jti)
-        if issued is None or issued.owner != owner or issued.permit != claims:
-            raise _refuse("this permit is not known here", Reason.PERMIT_MISMATCH)
+        # 1. a permit of this Shield, for this token; one that is not belongs to no decision that a record could name
+        try:
+            issued = self._issued(permit, owner)
+        except PermitError as error:
+            await self.rejections.note(error.reason, permit.encode("utf-8", "replace"), None)
+            raise
         async with issued.lock:
             try:
                 return await self._redeem(issued, _action(action), nonce, isolation)
             except PermitError as error:
                 await self._refused(issued, error.reason)
                 raise
+
+    def _issued(self, permit: str, owner: str) -> Issued:
+        claims = self.key.verify_permit(permit)
+        issued = self.evaluator.ledger.issued(claims.jti)
+        if issued is None or issued.owner != owner or issued.permit != claims:
+            raise _refuse("this permit is not known here", Reason.PERMIT_MISMATCH)
+        return issued
 
     async def _redeem(self, issued: Issued, action: Action, nonce: str, isolation: Isolation) -> str:
         permit, session = issued.permit, issued.session

@@ -164,7 +164,7 @@ def test_the_console_judges_each_line(shield):
     assert "found" in done.stdout
     assert "| hello \\x1b[31mreader" in done.stdout
     assert "\x1b" not in done.stdout, "no colours and no escapes into a pipe"
-    assert 'BLOCK    read_file secret · because BLOCK' in done.stdout
+    assert "BLOCK    read_file secret · because BLOCK" in done.stdout
     assert "→ do something else" in done.stdout
     assert "no model is configured, so only tool calls" in done.stdout
     assert "! [exit code 3]" in done.stdout
