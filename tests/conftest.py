@@ -1,6 +1,8 @@
 """Settings and values that tests of several packages share."""
 
 import os
+import shutil
+import tempfile
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -10,6 +12,15 @@ from shield.types import Approval, ApprovalState, Scope
 settings.register_profile("ci", deadline=None, derandomize=False, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("ci")
 os.umask(0o077)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_folder_for_all_temporary_ones():
+    """What a test makes with `tempfile` goes away with the run. Short: socket paths end at 107 bytes."""
+    folder = tempfile.tempdir = tempfile.mkdtemp(prefix="sh")
+    yield
+    tempfile.tempdir = None
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture

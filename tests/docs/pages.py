@@ -236,7 +236,7 @@ def _programs(folder: Path) -> Path:
     folder.mkdir()
     path = import_path()
     export = f"export PYTHONPATH='{path}'\n" if path else ""
-    recipe = re.search(r"^demo:.*\n\t(.+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    recipe = re.search(r"^demo:.*\n\t@?(.+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert recipe is not None
     demo = recipe[1].replace("$(BIN)/python", f"'{sys.executable}'")
     scripts = {
