@@ -104,26 +104,16 @@ _GUARDS = (
 )
 
 
+_GUARDED = frozenset(guard.category for guard in _GUARDS)
 _NEVER_COVERED = frozenset({"shield_state", "shield_code"})
 _BENEATH = "this reaches everything beneath a directory that holds protected files"
 
 
 def protect(facts: Facts, protected: Protected) -> tuple[Opinion, ...]:
     """Every guard that the action meets, as tier 0 opinions with rules `protection.*`. No guard met is no opinion."""
-    found = [
-        _opinion(guard.category, guard.answer, guard.need, guard.reason, guard.advice)
-        for guard in _GUARDS
-        if any(path.access in guard.accesses and guard.category in path.categories for path in facts.paths)
-    ]
-    met = {opinion.rule for opinion in found}
-    for guard in _GUARDS:
-        above = [path for path in facts.paths if _covers(path, guard)]
-        if above and f"protection.{guard.category}" not in met:
-            answer, need = guard.answer, guard.need
-            if guard.category not in _NEVER_COVERED and all(path.access is Access.WRITE for path in above):
-                # unpacking or copying a tree may bring such a file along, and mostly does not: a person looks
-                answer, need = Answer.NO_OBJECTION, Tier.PERSON
-            found.append(_opinion(guard.category, answer, need, _BENEATH, "name the single files or folders you mean"))
+    found: list[Opinion] = []
+    if any(path.categories & _GUARDED or path.covers & _GUARDED for path in facts.paths):
+        found.extend(_of_paths(facts))
     if any(host.ip_class is IpClass.LOOPBACK and host.port in protected.ports for host in facts.hosts):
         found.append(
             _opinion(
@@ -136,6 +126,22 @@ def protect(facts: Facts, protected: Protected) -> tuple[Opinion, ...]:
         )
     found.extend(_of_commands(facts.commands, protected))
     return tuple(found)
+
+
+def _of_paths(facts: Facts) -> Iterable[Opinion]:
+    met: set[str] = set()
+    for guard in _GUARDS:
+        if any(path.access in guard.accesses and guard.category in path.categories for path in facts.paths):
+            met.add(guard.category)
+            yield _opinion(guard.category, guard.answer, guard.need, guard.reason, guard.advice)
+    for guard in _GUARDS:
+        above = [path for path in facts.paths if _covers(path, guard)]
+        if above and guard.category not in met:
+            answer, need = guard.answer, guard.need
+            if guard.category not in _NEVER_COVERED and all(path.access is Access.WRITE for path in above):
+                # unpacking or copying a tree may bring such a file along, and mostly does not: a person looks
+                answer, need = Answer.NO_OBJECTION, Tier.PERSON
+            yield _opinion(guard.category, answer, need, _BENEATH, "name the single files or folders you mean")
 
 
 def _covers(path: PathFact, guard: _Guard) -> bool:

@@ -80,7 +80,7 @@ def git_status(warrant: Warrant, stop: Stop) -> Output:
     """Payload: path (pathspec, literal)."""
     with _repository(warrant, stop) as repository:
         arguments = ["status", "--porcelain=v1", "--branch", "--ignore-submodules=all", "--no-renames"]
-        return _git(warrant, stop, repository, [*arguments, *_path(warrant)])
+        return _git(warrant, stop, repository, [*arguments, *_within(warrant, repository)])
 
 
 def git_diff(warrant: Warrant, stop: Stop) -> Output:
@@ -88,7 +88,7 @@ def git_diff(warrant: Warrant, stop: Stop) -> Output:
     with _repository(warrant, stop) as repository:
         fixed = ["diff", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all", "--submodule=short"]
         arguments = _arguments(warrant.payload.get("args"), _DIFF_FLAGS)
-        return _git(warrant, stop, repository, [*fixed, *arguments, *_path(warrant)])
+        return _git(warrant, stop, repository, [*fixed, *arguments, *_within(warrant, repository)])
 
 
 def git_log(warrant: Warrant, stop: Stop) -> Output:
@@ -100,7 +100,7 @@ def git_log(warrant: Warrant, stop: Stop) -> Output:
             fixed.append("--format=medium")
         if not any(_COUNT.fullmatch(argument) for argument in arguments):
             fixed.append("-n50")
-        return _git(warrant, stop, repository, [*fixed, *arguments, *_path(warrant)])
+        return _git(warrant, stop, repository, [*fixed, *arguments, *_within(warrant, repository)])
 
 
 def git_commit(warrant: Warrant, stop: Stop) -> Output:
@@ -108,6 +108,9 @@ def git_commit(warrant: Warrant, stop: Stop) -> Output:
     message = warrant.text("message")
     arguments = _arguments(warrant.payload.get("args"), frozenset({"-a", "--all"}), revisions=False)
     with _repository(warrant, stop) as repository:
+        if repository.root != warrant.cwd:
+            # what is staged there may be the person's own, and the objects are written outside of what was judged
+            raise ToolError(f"the repository begins at `{repository.root}`; use execute_command to commit there")
         _may_commit(warrant, stop, repository)
         path = _path(warrant)
         if path:
@@ -140,6 +143,12 @@ def _arguments(value: Json, flags: frozenset[str], *, revisions: bool = True) ->
         else:
             raise ToolError(f"`{argument}` is not taken here; use execute_command for other git commands")
     return [*chosen, *named]
+
+
+def _within(warrant: Warrant, repository: _Repository) -> list[str]:
+    """The pathspec. INVARIANT: of a repository that begins further up only what lies in the action's own directory."""
+    path = _path(warrant)
+    return path if path or repository.root == warrant.cwd else ["--", "."]
 
 
 def _path(warrant: Warrant) -> list[str]:

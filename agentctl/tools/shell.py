@@ -44,7 +44,8 @@ def working_directory(warrant: Warrant) -> Iterator[int]:
     """
     if warrant.cwd is None or not os.path.isabs(warrant.cwd):
         raise ToolError("the action has no working directory")
-    path = os.path.realpath(warrant.cwd)
+    # INVARIANT: not resolved anew. A link put in its place since may lead to another directory that the receipt names.
+    path = warrant.cwd
     named = [entry for entry in warrant.receipt.files if entry.role is FileRole.DIRECTORY and entry.path == path]
     if not named:
         raise ChangedError("the receipt does not name the working directory; nothing was run")

@@ -12,12 +12,14 @@ import ctypes
 import difflib
 import json
 import os
+import re
 import resource
 import selectors
 import signal
 import sys
 import termios
 import time
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,12 +33,15 @@ from shield.types import Approval, ApprovalAnswer, ApprovalState, Json
 __all__ = ["Terminal", "ask", "main", "question"]
 
 MAX_LINES: Final = 400
+FOLD: Final = 78  # columns of a piece of foreign text
 WIDTH: Final = 400  # longer lines wrap on the screen all the same, but are counted as several
 _TOKEN_MAX: Final = 4096
 _PR_SET_DUMPABLE: Final = 4  # <linux/prctl.h>
 _WAIT_S: Final = 25.0
 _GLANCE_S: Final = 0.5  # how long a question that was settled elsewhere still takes what is typed
 _GONE: Final = frozenset({Reason.SERVICE_UNREACHABLE, Reason.SERVICE_STOPPING})
+_PLAIN: Final = re.compile("[A-Za-z][A-Za-z0-9_]{0,63}")
+_OURS: Final = frozenset({"in"})  # lines of ours that begin with a single word
 _WORDS: Final = {"yes": True, "no": False}
 
 
@@ -163,16 +168,39 @@ def question(approval: Approval) -> list[str]:
     lines += [f"in: {single_line(str(request.get('cwd')))}", f"why it is asked: {single_line(approval.reason, 1000)}"]
     intent = request.get("intent")
     if isinstance(intent, str) and intent:
-        lines.append(f"the agent says (unverified): {single_line(intent, 1000)}")
-    return [*lines, *_facts(approval.facts)]
+        lines += _folded(f"the agent says (unverified): {single_line(intent, 1000)}")
+    return [*lines, *(piece for line in _facts(approval.facts) for piece in _folded(line))]
 
 
 def _field(name: str, value: Json) -> list[str]:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     rows = visible(text).split("\n")
+    shown = _name(name)
     if len(rows) == 1:
-        return [f"{single_line(name)}: {rows[0]}"]
-    return [f"{single_line(name)}:", *(f"  | {row}" for row in rows)]
+        return _folded(f"{shown}: {rows[0]}")
+    return [f"{shown}:", *(piece for row in rows for piece in _folded(f"  | {row}"))]
+
+
+def _folded(line: str) -> list[str]:
+    """A line of foreign text in pieces that an ordinary terminal does not wrap.
+
+    INVARIANT: every piece but the first is marked: padding cannot push text to where a line of ours would begin.
+    """
+    pieces, left = [""], FOLD
+    for char in line.expandtabs(8):
+        size = 2 if unicodedata.east_asian_width(char) in "WF" else 1
+        if size > left:
+            pieces.append("  … ")
+            left = FOLD - 4
+        pieces[-1] += char
+        left -= size
+    return pieces
+
+
+def _name(name: str) -> str:
+    """A field's name. INVARIANT: no line of the agent's begins as one of ours does: what is no plain word is quoted."""
+    plain = _PLAIN.fullmatch(name) is not None and name not in _OURS
+    return name if plain else json.dumps(single_line(name), ensure_ascii=False)
 
 
 def _diff(fields: Mapping[str, Json]) -> list[str]:

@@ -156,7 +156,7 @@ class ApprovalQueue:
     async def _answer(
         self, approval_id: str, answer: ApprovalAnswer, by: str, record: Callable[[Approval], Awaitable[None]]
     ) -> Approval:
-        approval = self.get(approval_id)
+        approval = await self._find(approval_id)
         asked = self._open.get(approval_id)
         if asked is not None and not asked.shown:
             raise RefusedError("this question is not open yet; ask again", reason=Reason.APPROVAL_UNKNOWN)
@@ -201,7 +201,7 @@ class ApprovalQueue:
         deadline = loop.time() + timeout_s
         while True:
             version = self._version
-            approval = self.get(approval_id)
+            approval = await self._find(approval_id)
             left_s = (approval.expires_at - self._now_ms()) / 1000
             if approval.state is not ApprovalState.PENDING or left_s <= 0 or self._stopping or loop.time() >= deadline:
                 return approval
@@ -220,6 +220,10 @@ class ApprovalQueue:
         """End every wait now."""
         self._stopping = True
         await self._notify()
+
+    async def _find(self, approval_id: str) -> Approval:
+        asked = self._open.get(approval_id)
+        return asked.approval if asked is not None else await asyncio.to_thread(self._store.approval, approval_id)
 
     async def _settle(
         self, approval_id: str, state: ApprovalState, *, by: str | None, note: str | None

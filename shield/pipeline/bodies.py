@@ -17,6 +17,7 @@ SALT_BYTES = 32
 _VIEW_TEXT = 200  # code points of one string
 _VIEW_ITEMS = 20  # of one object or list
 _VIEW_BYTES = 6_000  # of the whole view: a record has 16 KiB
+_EVIDENCE_BYTES = 2_000  # of all lines of evidence
 _KEY_TEXT = 32  # characters of a key where only keys are shown: each takes at most six bytes
 
 
@@ -46,7 +47,6 @@ def decision_body(
 ) -> dict[str, Json]:
     """Kind `decision`. `permit` is the jti it minted, if any."""
     operations: list[Json] = [*sorted(operation.value for operation in facts.operations)]
-    evidence: list[Json] = [_cut(line) for line in verdict.evidence[:16]]
     return {
         "evaluation": verdict.evaluation,
         # the agent chose these three too, and may have put anything into them
@@ -75,7 +75,7 @@ def decision_body(
         "approval": verdict.approval,
         "expires_at": verdict.expires_at,
         "latency_us": dict(verdict.latency_us),
-        "evidence": evidence,
+        "evidence": _evidence(verdict.evidence),
     }
 
 
@@ -91,6 +91,16 @@ def approval_body(approval: Approval) -> dict[str, Json]:
         "note": None if approval.note is None else _text(approval.note),
         "expires_at": approval.expires_at,
     }
+
+
+def _evidence(lines: Sequence[str]) -> list[Json]:
+    """As many lines as fit; a workspace's own texts are among them."""
+    shown: list[Json] = []
+    for line in lines[:16]:
+        shown.append(_text(line))
+        if len(encode(shown)) > _EVIDENCE_BYTES:
+            return [*shown[:-1], "…"]
+    return shown
 
 
 def _view(value: Json, *, depth: int) -> Json:

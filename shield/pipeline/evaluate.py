@@ -140,6 +140,7 @@ class Evaluator:
                 agent=agent,
                 call_id=call_id,
                 permitted=permitted is not None,
+                answer=None if approval is None else self.ledger.answer_seq(verdict.evaluation),
             )
         except BaseException:
             # whoever asked is gone: nobody will come back for this question, so nobody is asked
@@ -205,7 +206,7 @@ class Evaluator:
 
     async def record_answer(self, approval: Approval) -> None:
         """Kind `approval`: what became of a question. Raises RecordError."""
-        await self.recorder.append(
+        appended = await self.recorder.append(
             "approval",
             approval_body(approval),
             session=approval.session or None,
@@ -213,6 +214,7 @@ class Evaluator:
             call_id=approval.id,
             ref=self.ledger.decision_seq(approval.evaluation),
         )
+        self.ledger.note_answer(approval.evaluation, appended.seq)
 
     # --- steps -------------------------------------------------------------------------------------------------------
 
@@ -221,7 +223,8 @@ class Evaluator:
             async with asyncio.timeout(_DEADLINE_S):
                 return await self.pool.run(partial(self._look_now, request, session, agent, now))
         except TimeoutError:
-            digest = self.policy(session).digest
+            # INVARIANT: nothing here reads a disk, least of all the one that does not answer: no session, no overlay
+            digest = self.policy(None).digest
             return _Looked(judged=Judged(facts=Facts(), opinions=(LATE,), policy=digest))
 
     def _look_now(self, request: ActionRequest, session: Session | None, agent: str, now: int) -> _Looked:
@@ -297,6 +300,7 @@ class Evaluator:
         agent: str,
         call_id: str,
         permitted: bool,
+        answer: int | None,
     ) -> Verdict:
         started = self.clock.monotonic_ns()
         body = decision_body(
@@ -310,7 +314,7 @@ class Evaluator:
         )
         try:
             appended = await self.recorder.append(
-                "decision", body, session=binding.session or None, agent=agent, call_id=call_id
+                "decision", body, session=binding.session or None, agent=agent, call_id=call_id, ref=answer
             )
         except RecordError as error:
             if verdict.approval is not None:

@@ -24,7 +24,8 @@ _ENTRY_BYTES = 4096  # what an entry takes besides: verdict, claims, locks
 
 @dataclass(slots=True, kw_only=True)
 class Evaluation:
-    """One evaluation and its newest verdict. `question` is the approval it waits for or was settled by."""
+    """One evaluation and its newest verdict. `question` is the approval it waits for or was settled by, `answered`
+    where what became of that stands in the log."""
 
     request: ActionRequest
     session: Session | None
@@ -33,6 +34,7 @@ class Evaluation:
     verdict: Verdict
     seq: int
     question: str | None = None
+    answered: int | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
@@ -118,6 +120,17 @@ class Ledger:
         """Where the newest decision of an evaluation stands in the log."""
         known = self._evaluations.entries.get(key)
         return known.seq if known is not None else None
+
+    def note_answer(self, key: str, seq: int) -> None:
+        """The question of an evaluation was settled, as record `seq` says."""
+        known = self._evaluations.entries.get(key)
+        if known is not None:
+            known.answered = seq
+
+    def answer_seq(self, key: str) -> int | None:
+        """Where it stands in the log what became of the question of an evaluation."""
+        known = self._evaluations.entries.get(key)
+        return known.answered if known is not None else None
 
     def issue(self, issued: Issued) -> None:
         """A permit goes out."""

@@ -61,7 +61,8 @@ class SessionBook:
     def open(
         self, roots: tuple[str, ...], isolation: Isolation, label: str | None, *, owner: str, agent: str
     ) -> Session:
-        """A new session. Raises RefusedError `workspace.untrusted`, InputError for a root that is no directory."""
+        """A new session. Raises RefusedError `workspace.untrusted`, `session.limit`, InputError for a root that is no
+        directory."""
         resolved = tuple(dict.fromkeys(self._root(root) for root in roots))
         now = self._now_ms()
         session = Session(
@@ -79,8 +80,15 @@ class SessionBook:
         )
         with self._lock:
             if len(self._sessions) >= MAX_SESSIONS:
-                # the oldest goes: an agent that needs it again opens a new one
-                del self._sessions[next(iter(self._sessions))]
+                # the token's own oldest goes, never another's: an agent that needs it again opens a new one
+                own = next((key for key, live in self._sessions.items() if live.session.owner == owner), None)
+                if own is None:
+                    raise RefusedError(
+                        f"{MAX_SESSIONS} sessions are open; try again when other agents have ended",
+                        reason=Reason.SESSION_LIMIT,
+                        retry_after=60,
+                    )
+                del self._sessions[own]
             self._sessions[session.id] = _Live(session=session, counts={}, written=[])
         return session
 

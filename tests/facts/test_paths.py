@@ -344,7 +344,9 @@ def test_resolving_laws_on_random_link_trees(tree: list[tuple[str, tuple[str, st
             again = resolve_path(raw, once, base=once.cwd)
             # what is above `top` is everybody's and changes meanwhile
             assert replace(again, stat=None) == replace(found, stat=None), raw
-            assert (again.stat and (again.stat.dev, again.stat.ino)) == (found.stat and (found.stat.dev, found.stat.ino))
+            assert (again.stat and (again.stat.dev, again.stat.ino)) == (
+                found.stat and (found.stat.dev, found.stat.ino)
+            )
             if found.path is not None:
                 joined = os.path.join(real.cwd or "", raw)
                 assert found.path == os.path.realpath(joined), raw
