@@ -19,10 +19,11 @@ from shield.types import SecretFact
 
 __all__ = ["KINDS", "find_secrets", "redact"]
 
-# Kind and pattern; group 1 is the secret. The shapes are those that the issuers document for scanners.
+# Kind and pattern; group 1 is the secret. The shapes are those that the issuers document for scanners. One with a
+# prefix that means nothing else needs no boundary before it: glued to other text it is still the secret.
 _SHAPES: tuple[tuple[str, str], ...] = (
     ("age_key", r"\b(AGE-SECRET-KEY-1[A-Z0-9]{58})\b"),
-    ("anthropic_key", r"\b(sk-ant-[a-z0-9]{2,10}-[A-Za-z0-9_-]{20,})"),
+    ("anthropic_key", r"(sk-ant-[a-z0-9]{2,10}-[A-Za-z0-9_-]{20,})"),
     ("atlassian_token", r"\b(ATATT3[A-Za-z0-9_=-]{50,})"),
     (
         "authorization_header",
@@ -54,9 +55,9 @@ _SHAPES: tuple[tuple[str, str], ...] = (
         "discord_webhook",
         r"(https://(?:canary\.|ptb\.)?discord(?:app)?\.com/api/webhooks/[0-9]{15,20}/[A-Za-z0-9_-]{40,})",
     ),
-    ("docker_token", r"\b(dckr_(?:pat|oat)_[A-Za-z0-9_-]{20,})"),
-    ("github_token", r"\b((?:gh[opusr]_[A-Za-z0-9]{36,255})|(?:github_pat_[A-Za-z0-9_]{60,255}))\b"),
-    ("gitlab_token", r"\b(gl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|oas|soat|ffct)-[A-Za-z0-9_.-]{20,})"),
+    ("docker_token", r"(dckr_(?:pat|oat)_[A-Za-z0-9_-]{20,})"),
+    ("github_token", r"((?:gh[opusr]_[A-Za-z0-9]{36,255})|(?:github_pat_[A-Za-z0-9_]{60,255}))"),
+    ("gitlab_token", r"(gl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|oas|soat|ffct)-[A-Za-z0-9_.-]{20,})"),
     ("google_api_key", r"\b(AIza[A-Za-z0-9_-]{35})(?:[^A-Za-z0-9_-]|$)"),
     ("google_oauth", r"\b(ya29\.[A-Za-z0-9_-]{30,}|GOCSPX-[A-Za-z0-9_-]{28})"),
     ("grafana_token", r"\b(gl(?:c|sa)_[A-Za-z0-9+/_=-]{32,})"),

@@ -189,3 +189,12 @@ def test_limit() -> None:
     )
     assert len(find_secrets(text, limit=10)) == 10
     assert len(find_secrets(text)) == 50
+
+
+@pytest.mark.parametrize("kind", ["anthropic_key", "docker_token", "github_token", "gitlab_token"])
+@pytest.mark.parametrize("glue", ["x", "_", "9", "prefix_"])
+def test_a_prefix_that_means_nothing_else_is_found_glued_to_other_text(kind: str, glue: str) -> None:
+    secret = _TRUE[kind]
+    redacted, found = redact(f"{glue}{secret}")
+    assert [item.kind for item in found] == [kind]
+    assert secret not in redacted
