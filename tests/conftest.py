@@ -18,6 +18,7 @@ os.umask(0o077)
 def _one_folder_for_all_temporary_ones():
     """What a test makes with `tempfile` goes away with the run. Short: socket paths end at 107 bytes."""
     folder = tempfile.tempdir = tempfile.mkdtemp(prefix="sh")
+    os.chmod(folder, 0o711)  # tests that become another user pass through it
     yield
     tempfile.tempdir = None
     shutil.rmtree(folder, ignore_errors=True)
