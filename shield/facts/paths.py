@@ -135,7 +135,8 @@ def _parts(raw: str, place: Place, base: str | None, expand_tilde: bool) -> tupl
         raise _UnknownPathError("it is empty")
     if "\0" in raw:
         raise _UnknownPathError("it holds a NUL")
-    if len(raw) > _MAX_BYTES or len(raw.encode("utf-8", "surrogateescape")) > _MAX_BYTES:
+    # four bytes a character at the most
+    if len(raw) * 4 > _MAX_BYTES and len(raw.encode("utf-8", "surrogateescape")) > _MAX_BYTES:
         raise _UnknownPathError("it is longer than a path can be")
     if raw[:5].lower() == "file:":
         return "/", _from_uri(raw, place, base)
@@ -187,7 +188,10 @@ def _suspect(raw: str, place: Place, lexical: str) -> str:
 
 
 def _normal(path: str) -> str:
-    return "/" + posixpath.normpath(path).lstrip("/")
+    whole = "/" + path.strip("/")
+    if "//" not in whole and "/." not in whole:
+        return whole  # what it would come to: most paths are written as they are
+    return "/" + posixpath.normpath(whole).lstrip("/")
 
 
 def _walk(lead: str, rest: str, lexical: str, place: Place) -> Resolved:

@@ -1,6 +1,7 @@
 """The resolver on real file systems: what the kernel would do, or unknown; never a guess."""
 
 import os
+import posixpath
 import shutil
 import sys
 import tempfile
@@ -16,7 +17,7 @@ from scale import scale
 from shield.facts.filesystem import FileKind, FileSystemUnknownError, Stat
 from shield.facts.local import LocalFiles
 from shield.facts.made import MadeFile, MadeFiles
-from shield.facts.paths import path_fact, resolve_path
+from shield.facts.paths import _normal, path_fact, resolve_path
 from shield.facts.place import Place, Protected
 from shield.facts.snapshot import Snapshot
 from shield.facts.unseen import UnknownFiles
@@ -243,6 +244,11 @@ def test_a_failing_file_system_is_unknown() -> None:
 
     place = Place(files=Failing(), home="/home/u", cwd="/home/u/ws", workspace_roots=("/home/u/ws",))
     assert resolve_path("a", place, base=place.cwd).path is None
+
+
+@given(st.text("/.ab", max_size=12))
+def test_lexical_paths_are_what_normpath_says(text: str) -> None:
+    assert _normal(text) == "/" + posixpath.normpath("/" + text).lstrip("/")
 
 
 def test_case_and_unicode_folding() -> None:

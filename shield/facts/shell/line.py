@@ -2,8 +2,9 @@
 
 import posixpath
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
+from typing import NamedTuple
 
 from shield.facts.hosts import host_fact
 from shield.facts.paths import resolve_path
@@ -38,8 +39,7 @@ _BASHISMS = ("|&", "&>", "<<<", "$'", ">&")
 _ORDER = (Dynamic.NONE, Dynamic.ARGUMENT, Dynamic.PROGRAM, Dynamic.CODE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Frame:
+class Frame(NamedTuple):
     """Where a command stands: what feeds it, what wraps it, how deep."""
 
     via: tuple[str, ...] = ()
@@ -51,8 +51,7 @@ class Frame:
     elsewhere: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Bases:
+class Bases(NamedTuple):
     """Where the shell may stand after a command succeeded, and after it failed. Empty: it does not get there."""
 
     success: tuple[str | None, ...]
@@ -135,7 +134,7 @@ class Line:
             entered = done.success if operator == "&&" else done.failure
             # Nothing leads here (`exit || x`): judged all the same, from where the list began.
             state.bases = entered or before
-            after = self.pipeline(pipeline, state, replace(frame, conditional=True))
+            after = self.pipeline(pipeline, state, frame._replace(conditional=True))
             if operator == "&&":
                 done = Bases(after.success if entered else (), _union(done.failure, after.failure if entered else ()))
             else:
@@ -151,7 +150,7 @@ class Line:
             seen = len(self.commands)
             piped = frame.piped or index > 0
             changed = piped != frame.piped or fetched != frame.fetched
-            inner = replace(frame, piped=piped, fetched=fetched) if changed else frame
+            inner = frame._replace(piped=piped, fetched=fetched) if changed else frame
             self.simple(stage, replace_state(state), inner)
         return Bases(state.bases, state.bases)
 
@@ -175,7 +174,7 @@ class Line:
         redirects, reading = read_redirects(node.redirects, lambda word: self.values(word, state))
         fed = frame.piped or any(op.op.startswith("<") for op in redirects)
         if node.words:
-            frame = frame if frame.piped == fed else replace(frame, piped=fed)
+            frame = frame if frame.piped == fed else frame._replace(piped=fed)
             if not words:
                 # Every word came to nothing: bash runs nothing, or what an assignment left.
                 self.emit(Value(text=""), (), reading, assignments, redirects, frame, dynamic=Dynamic.PROGRAM)
@@ -200,7 +199,7 @@ class Line:
                     if frame.depth >= MAX_DEPTH:
                         self.doubt("nested too deep")
                         continue
-                    inner = replace(frame, depth=frame.depth + 1, piped=frame.piped, conditional=False)
+                    inner = frame._replace(depth=frame.depth + 1, piped=frame.piped, conditional=False)
                     self.script(part.script, replace_state(state), inner)
 
     def values(self, word: Word, state: State) -> list[Value]:
@@ -239,9 +238,9 @@ class Line:
         for redirect in node.redirects:
             body = literal(redirect.target)
             if redirect.op.startswith("<<") and body is not None:
-                self.text(body, replace_state(state), replace(frame, via=(*frame.via, name), depth=frame.depth + 1))
+                self.text(body, replace_state(state), frame._replace(via=(*frame.via, name), depth=frame.depth + 1))
         if self.stdin is not None and len(self.stdin) <= 16_384:
-            self.text(self.stdin, replace_state(state), replace(frame, via=(*frame.via, name), depth=MAX_DEPTH))
+            self.text(self.stdin, replace_state(state), frame._replace(via=(*frame.via, name), depth=MAX_DEPTH))
 
     def invoke(
         self,
@@ -298,6 +297,8 @@ class Line:
             return Found()
         if name in self.functions and frame.builtins:
             return Found(None, Origin.FUNCTION)
+        if len(state.bases) == 1:
+            return self.lookup.find(name, state.bases[0], path, builtins=frame.builtins)
         found = [self.lookup.find(name, base, path, builtins=frame.builtins) for base in state.bases]
         # Where the directory is not certain, a program found in it is not, either.
         return found[0] if all(item == found[0] for item in found) else Found()
@@ -368,8 +369,7 @@ class Line:
                 else None
                 for base in inner.bases
             )
-        frame = replace(
-            frame,
+        frame = frame._replace(
             via=(*frame.via, *nested.via),
             depth=frame.depth + 1,
             builtins=not nested.external or nested.kind is NestedKind.SHELL,
@@ -414,7 +414,7 @@ class Line:
     ) -> None:
         found = found or Found(None, Origin.BUILTIN if not words and dynamic is Dynamic.NONE else Origin.UNKNOWN)
         if dynamic is Dynamic.NONE:
-            unsure = any(not word.fixed for word in words) or any(
+            unsure = not all(word.fixed for word in words) or any(
                 redirect.target is None and not redirect.op.endswith("-") for redirect in redirects
             )
             dynamic = Dynamic.CODE if reading.code else Dynamic.ARGUMENT if unsure else Dynamic.NONE

@@ -50,6 +50,7 @@ class Lookup:
         self._place = place
         self._found: dict[tuple[str, str | None, str | None, bool], Found] = {}
         self._roots: tuple[str, ...] | None = None
+        self._origins: dict[str, Origin] = {}
         temp = place.env.get("TMPDIR", "")
         self._temp = _prefixes((*_TEMP, temp) if temp.startswith("/") else _TEMP)
         self._home = _prefixes((place.home,)) if place.home.strip("/") else ()
@@ -104,8 +105,8 @@ class Lookup:
         parent = resolve_path(folder, self._place, base=None, expand_tilde=False)
         if parent.path is None or parent.stat is None or files.folds(parent.path, parent.stat, name, stat):
             return None
-        path = f"{parent.path.rstrip('/')}/{name}"
-        return self._trusted(path, stat, {path, f"{folder.rstrip('/')}/{name}", parent.path})
+        # a plain file is where its directory is: no root begins at it
+        return self._trusted(f"{parent.path.rstrip('/')}/{name}", stat, (folder, parent.path))
 
     def _file(self, path: str, base: str | None) -> Found | None:
         """The program at `path`: None where nothing there can be run, an unknown one where that cannot be told."""
@@ -122,9 +123,9 @@ class Lookup:
         parent = resolve_path(posixpath.dirname(named), self._place, base=None, expand_tilde=False).path
         if parent is None:
             return Found(resolved.path, Origin.UNKNOWN)
-        return self._trusted(resolved.path, resolved.stat, {resolved.path, named, parent})
+        return self._trusted(resolved.path, resolved.stat, (resolved.path, named, parent))
 
-    def _trusted(self, path: str, stat: Stat, seen: set[str]) -> Found:
+    def _trusted(self, path: str, stat: Stat, seen: tuple[str, ...]) -> Found:
         worst = max([self._origin(item) for item in seen], key=_TRUST.index)
         if worst is Origin.SYSTEM and stat.uid != 0 and not path.startswith(_HOMEBREW_PREFIXES):
             worst = Origin.USER
@@ -133,6 +134,12 @@ class Lookup:
         return Found(path, worst)
 
     def _origin(self, path: str) -> Origin:
+        known = self._origins.get(path)
+        if known is None:
+            known = self._origins[path] = self._origin_of(path)
+        return known
+
+    def _origin_of(self, path: str) -> Origin:
         if self._roots is None:
             roots = []
             for root in self._place.workspace_roots:

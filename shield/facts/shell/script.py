@@ -1,12 +1,13 @@
 """What a command line says, before anything in it is given a value: two parsers build these, and they must agree.
 
 A script is a sequence of and-or lists; a list joins pipelines by `&&` and `||`; a pipeline joins simple commands; a
-simple command has assignments, words and redirections (POSIX.1-2024 XCU 2.9, bash(1) SHELL GRAMMAR).
+simple command has assignments, words and redirections (POSIX.1-2024 XCU 2.9, bash(1) SHELL GRAMMAR). All of them are
+tuples: two parsers make them for every line that is judged, and they are compared whole.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 __all__ = [
     "MAX_DEPTH",
@@ -35,8 +36,7 @@ class PartKind(Enum):
     UNKNOWN = "unknown"  # text is the source
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """A piece of a word. `quoted`: its text is neither split, globbed nor taken for a tilde."""
 
     kind: PartKind
@@ -48,16 +48,14 @@ class Part:
 Word = tuple[Part, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Assignment:
+class Assignment(NamedTuple):
     name: str
     value: Word
     append: bool = False
     plain: bool = True  # False: an array or a subscript, which the shell evaluates
 
 
-@dataclass(frozen=True, slots=True)
-class RedirectNode:
+class RedirectNode(NamedTuple):
     """`op` is the operator as written; `target` is empty for `>&-` and `<&-`, the body for a here-document (`<<`)."""
 
     op: str
@@ -65,20 +63,17 @@ class RedirectNode:
     target: Word
 
 
-@dataclass(frozen=True, slots=True)
-class Simple:
+class Simple(NamedTuple):
     assignments: tuple[Assignment, ...] = ()
     words: tuple[Word, ...] = ()
     redirects: tuple[RedirectNode, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Pipeline:
+class Pipeline(NamedTuple):
     stages: tuple[Simple, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AndOr:
+class AndOr(NamedTuple):
     """`operators[i]` (`&&` or `||`) stands between `pipelines[i]` and `pipelines[i + 1]`."""
 
     pipelines: tuple[Pipeline, ...]
@@ -86,8 +81,7 @@ class AndOr:
     background: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Script:
+class Script(NamedTuple):
     lists: tuple[AndOr, ...]
 
 
