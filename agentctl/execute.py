@@ -22,9 +22,9 @@ from agentctl.turns.calls import refusal
 from agentctl.turns.gate import Proposal
 from agentctl.turns.messages import ToolResult
 from shield import canonical
-from shield.client import ContentPart, OpenedSession, OutcomeReceived, OutcomeReport, Redemption
+from shield.client import OpenedSession, Redemption
 from shield.errors import ClientError, InputError, PermitError, Reason, ShieldError
-from shield.types import Decision, Isolation, Json, Verdict
+from shield.types import Decision, Isolation, Json, Outcome, OutcomePart, OutcomeReply, OutcomeStatus, Verdict
 
 __all__ = ["ShieldGate", "ShieldPort"]
 
@@ -46,7 +46,7 @@ class ShieldPort(Protocol):
     async def evaluate(self, request: Mapping[str, Json]) -> Verdict: ...
     async def evaluation(self, evaluation: str, *, wait_s: float = 0) -> Verdict: ...
     async def redeem(self, redemption: Redemption) -> str: ...
-    async def outcome(self, report: OutcomeReport) -> OutcomeReceived: ...
+    async def outcome(self, report: Outcome) -> OutcomeReply: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,7 +207,7 @@ class ShieldGate:
         except asyncio.CancelledError:
             stop.set()
             await _over(work)
-            report = OutcomeReport(jti=warrant.receipt.jti, status="cancelled", duration_us=_since(began))
+            report = Outcome(jti=warrant.receipt.jti, status=OutcomeStatus.CANCELLED, duration_us=_since(began))
             await self._tell(report)
             raise
         except (ChangedError, PermitError) as error:
@@ -216,14 +216,16 @@ class ShieldGate:
         except ToolError as error:
             output = _failed(error.detail)
         except CancelledTurnError:
-            await self._tell(OutcomeReport(jti=warrant.receipt.jti, status="cancelled", duration_us=_since(began)))
+            await self._tell(
+                Outcome(jti=warrant.receipt.jti, status=OutcomeStatus.CANCELLED, duration_us=_since(began))
+            )
             raise
         except Exception as error:  # noqa: BLE001  # a defect in a tool is an error of the call; Shield hears of it
             output = _failed(f"the tool failed: {type(error).__name__}")
         return await self._report(proposal, warrant, output, _since(began))
 
     async def _report(self, proposal: Proposal, warrant: Warrant, output: Output, duration_us: int) -> ToolResult:
-        report = OutcomeReport(
+        report = Outcome(
             jti=warrant.receipt.jti,
             status=output.status,
             exit_code=output.exit_code,
@@ -247,7 +249,7 @@ class ShieldGate:
         return ToolResult(
             id=proposal.call.id,
             content=_shown(received.content, output),
-            is_error=output.status != "ok",
+            is_error=output.status is not OutcomeStatus.OK,
             decision=Decision.ALLOW,
             labels=received.labels,
         )
@@ -280,9 +282,9 @@ class ShieldGate:
         raise GateError(self._lost or error.detail)
 
     async def _not_run(self, jti: str) -> None:
-        await self._tell(OutcomeReport(jti=jti, status="not_run"))
+        await self._tell(Outcome(jti=jti, status=OutcomeStatus.NOT_RUN))
 
-    async def _tell(self, report: OutcomeReport) -> None:
+    async def _tell(self, report: Outcome) -> None:
         """Report as well as it goes: whoever cannot be told has recorded that it heard nothing."""
         try:
             await _through(asyncio.wait_for(self._client.outcome(report), timeout=_TELL_S))
@@ -356,15 +358,15 @@ def _since(began: int) -> int:
 
 
 def _failed(why: str) -> Output:
-    output = Output(parts=(ContentPart(role="error", text=why),), bytes=0, sha256="", status="error")
+    output = Output(parts=(OutcomePart(role="error", text=why),), bytes=0, sha256="", status=OutcomeStatus.ERROR)
     raw = why.encode("utf-8", "replace")
     return replace(output, bytes=len(raw), sha256=canonical.digest(raw))
 
 
-def _shown(content: tuple[ContentPart, ...], output: Output) -> str:
+def _shown(content: tuple[OutcomePart, ...], output: Output) -> str:
     """What the model is given: Shield's content, with our own word on how the tool ended."""
     pieces = [part.text if part.role != "stderr" else f"[stderr]\n{part.text}" for part in content if part.text]
-    if output.note and (output.status != "ok" or not pieces or not output.note.startswith("exit code")):
+    if output.note and (output.status is not OutcomeStatus.OK or not pieces or not output.note.startswith("exit code")):
         pieces.append(f"[{output.note}]")
     return "\n".join(piece.rstrip("\n") for piece in pieces) or "[no output]"
 

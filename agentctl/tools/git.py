@@ -23,7 +23,7 @@ from agentctl.tools.output import Output
 from agentctl.tools.process import Child, run
 from agentctl.tools.stop import Stop
 from agentctl.tools.warrant import Warrant
-from shield.types import Json
+from shield.types import Json, OutcomeStatus
 
 __all__ = ["git_commit", "git_diff", "git_log", "git_status"]
 
@@ -115,7 +115,7 @@ def git_commit(warrant: Warrant, stop: Stop) -> Output:
         path = _path(warrant)
         if path:
             added = _git(warrant, stop, repository, ["add", *path])
-            if added.status != "ok":
+            if added.status is not OutcomeStatus.OK:
                 return added
         fixed = ["commit", "--no-verify", "--no-gpg-sign", "--no-status", "--cleanup=whitespace", "--file=-"]
         return _git(warrant, stop, repository, [*fixed, *arguments, *path], stdin=message)
@@ -262,7 +262,7 @@ def _settings(warrant: Warrant, stop: Stop, repository: _Repository, file: str) 
     if not os.path.isfile(path):
         return []
     listed = _plain(warrant, stop, repository, ["config", "--file", path, "--no-includes", "--list", "-z"])
-    if listed.status != "ok" or listed.truncated:
+    if listed.status is not OutcomeStatus.OK or listed.truncated:
         raise ToolError(f"`{path}` cannot be read as a git configuration")
     text = "".join(part.text for part in listed.parts if part.role == "stdout")
     found: list[tuple[str, str]] = []

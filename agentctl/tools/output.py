@@ -4,7 +4,7 @@ import hashlib
 from collections import deque
 from dataclasses import dataclass
 
-from shield.client import ContentPart
+from shield.types import OutcomePart, OutcomeStatus
 
 __all__ = ["MAX_CONTENT", "Capture", "Digest", "Output", "of_bytes"]
 
@@ -16,11 +16,11 @@ _NOTE = 96  # room for the note between head and tail
 class Output:
     """A tool's result. `status` is `ok`, `error` or `timeout`; `note` is our own short word about it, not content."""
 
-    parts: tuple[ContentPart, ...]
+    parts: tuple[OutcomePart, ...]
     bytes: int
     sha256: str
     truncated: bool = False
-    status: str = "ok"
+    status: OutcomeStatus = OutcomeStatus.OK
     exit_code: int | None = None
     note: str | None = None
 
@@ -72,7 +72,7 @@ class Capture:
     def truncated(self) -> bool:
         return self.bytes > 2 * self._room
 
-    def part(self) -> tuple[ContentPart, bool]:
+    def part(self) -> tuple[OutcomePart, bool]:
         """The piece, and whether something was left out."""
         tail = b"".join(self._tail)
         if not self.truncated:
@@ -83,15 +83,15 @@ class Capture:
         return _fit(self._role, head_text + tail_text, self._limit, self.bytes, split=len(head_text))
 
 
-def _fit(role: str, text: str, limit: int, size: int, *, split: int | None = None) -> tuple[ContentPart, bool]:
+def _fit(role: str, text: str, limit: int, size: int, *, split: int | None = None) -> tuple[OutcomePart, bool]:
     """INVARIANT: the piece has at most `limit` bytes as UTF-8, whatever the bytes decoded to."""
     if split is None and len(text.encode("utf-8")) <= limit:
-        return ContentPart(role=role, text=text), False
+        return OutcomePart(role=role, text=text), False
     middle = len(text) // 2 if split is None else split
     half = (limit - _NOTE) // 2
     head = text[:middle].encode("utf-8")[:half].decode("utf-8", "ignore")
     tail = text[middle:].encode("utf-8")[-half:].decode("utf-8", "ignore")
-    return ContentPart(role=role, text=f"{head}\n[… cut: head and tail of {size} bytes …]\n{tail}"), True
+    return OutcomePart(role=role, text=f"{head}\n[… cut: head and tail of {size} bytes …]\n{tail}"), True
 
 
 def of_bytes(role: str, data: bytes, *, note: str | None = None, more: bool = False) -> Output:

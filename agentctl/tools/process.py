@@ -19,6 +19,7 @@ from agentctl.errors import CancelledTurnError, ToolError
 from agentctl.tools.output import MAX_CONTENT, Capture, Digest, Output
 from agentctl.tools.stop import Stop
 from agentctl.tools.warrant import Warrant
+from shield.types import OutcomeStatus
 
 __all__ = ["UMASK", "Child", "run"]
 
@@ -157,10 +158,16 @@ def _output(
         bytes=digest.bytes,
         sha256=digest.sha256,
         truncated=any(cut for _, cut in pieces),
-        status="timeout" if timed_out else "ok" if exit_code == 0 else "error",
+        status=_status(timed_out=timed_out, exit_code=exit_code),
         exit_code=exit_code,
         note=note,
     )
+
+
+def _status(*, timed_out: bool, exit_code: int | None) -> OutcomeStatus:
+    if timed_out:
+        return OutcomeStatus.TIMEOUT
+    return OutcomeStatus.OK if exit_code == 0 else OutcomeStatus.ERROR
 
 
 def _end_notice(pid: int, stack: ExitStack) -> int | None:

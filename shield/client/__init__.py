@@ -16,29 +16,16 @@ from shield.client import calls
 from shield.client.answers import answer_of, take, unreachable
 from shield.client.calls import Call, body_of, media_of
 from shield.client.endpoint import Endpoint, agent_token, base_url, headers, transport
-from shield.client.values import (
-    Checkpoint,
-    ContentPart,
-    OpenedSession,
-    OutcomeReceived,
-    OutcomeReport,
-    Readiness,
-    Redaction,
-    Redemption,
-)
-from shield.types import Approval, ApprovalAnswer, Isolation, Json, Verdict
+from shield.client.values import Checkpoint, OpenedSession, Readiness, Redemption
+from shield.types import Approval, ApprovalAnswer, Isolation, Json, Outcome, OutcomeReply, Verdict
 
 __all__ = [
     "AsyncClient",
     "Checkpoint",
     "Client",
-    "ContentPart",
     "Endpoint",
     "OpenedSession",
-    "OutcomeReceived",
-    "OutcomeReport",
     "Readiness",
-    "Redaction",
     "Redemption",
     "agent_token",
 ]
@@ -93,7 +80,7 @@ class Client:
         """The signed receipt, unverified. Raises PermitError where Shield refuses with one of the seven reasons."""
         return self._send(calls.redeem_call(redemption))
 
-    def outcome(self, report: OutcomeReport) -> OutcomeReceived:
+    def outcome(self, report: Outcome) -> OutcomeReply:
         return self._send(calls.outcome_call(report))
 
     def approvals(self, *, wait_s: float = 0) -> tuple[Approval, ...]:
@@ -190,7 +177,7 @@ class AsyncClient:
         """The signed receipt, unverified. Raises PermitError where Shield refuses with one of the seven reasons."""
         return await self._send(calls.redeem_call(redemption))
 
-    async def outcome(self, report: OutcomeReport) -> OutcomeReceived:
+    async def outcome(self, report: Outcome) -> OutcomeReply:
         return await self._send(calls.outcome_call(report))
 
     async def approvals(self, *, wait_s: float = 0) -> tuple[Approval, ...]:

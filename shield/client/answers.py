@@ -9,9 +9,22 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from shield import canonical
-from shield.client.values import ContentPart, OpenedSession, OutcomeReceived, Redaction
+from shield.client.values import OpenedSession
 from shield.errors import ClientError, InputError, Reason
-from shield.types import Approval, ApprovalState, Decision, Isolation, Json, Labels, Scope, Tier, Verdict
+from shield.types import (
+    Approval,
+    ApprovalState,
+    Decision,
+    Isolation,
+    Json,
+    Labels,
+    OutcomePart,
+    OutcomeReply,
+    Redaction,
+    Scope,
+    Tier,
+    Verdict,
+)
 
 if TYPE_CHECKING:
     import httpx
@@ -230,13 +243,13 @@ def verdict_of(document: Mapping[str, Json]) -> Verdict:
     )
 
 
-def read_outcome(answer: Answer) -> OutcomeReceived:
+def read_outcome(answer: Answer) -> OutcomeReply:
     document = answer.document()
     labels = as_object(document.get("labels") or {})
-    return OutcomeReceived(
-        seq=None if document.get("seq") is None else number_in(document, "seq"),
+    return OutcomeReply(
+        seq=number_in(document, "seq"),
         content=tuple(
-            ContentPart(role=text_in(part, "role"), text=text_in(part, "text"))
+            OutcomePart(role=text_in(part, "role"), text=text_in(part, "text"))
             for part in map(as_object, list_in(document, "content"))
         ),
         labels=Labels(**{name: text_in(labels, name) for name in ("confidentiality", "integrity") if name in labels}),

@@ -22,9 +22,9 @@ from shield.client.answers import (
     utf8,
     verdict_of,
 )
-from shield.client.values import Checkpoint, OpenedSession, OutcomeReceived, OutcomeReport, Readiness, Redemption
+from shield.client.values import Checkpoint, OpenedSession, Readiness, Redemption
 from shield.errors import ClientError, PermitError, Reason
-from shield.types import Approval, ApprovalAnswer, Isolation, Json, Verdict
+from shield.types import Approval, ApprovalAnswer, Isolation, Json, Outcome, OutcomeReply, Verdict
 
 __all__ = [
     "Call",
@@ -121,7 +121,7 @@ def redeem_call(redemption: Redemption) -> Call[str]:
     return Call(method="POST", path="/v1/permits/redeem", body=body, read=read)
 
 
-def outcome_call(report: OutcomeReport) -> Call[OutcomeReceived]:
+def outcome_call(report: Outcome) -> Call[OutcomeReply]:
     body: dict[str, Json] = {
         "jti": report.jti,
         "status": report.status,

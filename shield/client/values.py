@@ -3,18 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from shield.types import Isolation, Json, Labels
+from shield.types import Isolation, Json
 
-__all__ = [
-    "Checkpoint",
-    "ContentPart",
-    "OpenedSession",
-    "OutcomeReceived",
-    "OutcomeReport",
-    "Readiness",
-    "Redaction",
-    "Redemption",
-]
+__all__ = ["Checkpoint", "OpenedSession", "Readiness", "Redemption"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,47 +30,6 @@ class Redemption:
     cwd: str | None
     nonce: str
     isolation: Isolation
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContentPart:
-    """A piece of a tool's output: `role` is `stdout`, `stderr`, `content` …"""
-
-    role: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OutcomeReport:
-    """What came of a redeemed permit. `status` is one of `ok error timeout cancelled not_run`; `bytes` and `sha256`
-    are of the whole output, of which `content` holds head and tail."""
-
-    jti: str
-    status: str
-    exit_code: int | None = None
-    duration_us: int = 0
-    content: tuple[ContentPart, ...] = ()
-    bytes: int = 0
-    sha256: str | None = None
-    truncated: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Redaction:
-    kind: str
-    role: str
-    start: int
-    end: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OutcomeReceived:
-    """What Shield makes of an outcome: `content` is what a model may see."""
-
-    seq: int | None
-    content: tuple[ContentPart, ...]
-    labels: Labels
-    redactions: tuple[Redaction, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

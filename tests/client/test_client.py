@@ -14,19 +14,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fake_shield import TOKEN, FakeShield, fake_shield
-from shield.client import (
-    AsyncClient,
-    Checkpoint,
-    Client,
-    ContentPart,
-    Endpoint,
-    OutcomeReport,
-    Redemption,
-    agent_token,
-)
+from shield.client import AsyncClient, Checkpoint, Client, Endpoint, Redemption, agent_token
 from shield.client.answers import MAX_ANSWER
 from shield.errors import ClientError, PermitError, Reason
-from shield.types import ApprovalAnswer, ApprovalState, Decision, Isolation, Scope, Verdict
+from shield.types import (
+    ApprovalAnswer,
+    ApprovalState,
+    Decision,
+    Isolation,
+    Outcome,
+    OutcomePart,
+    OutcomeStatus,
+    Scope,
+    Verdict,
+)
 
 ACTION = {"type": "read_file", "payload": {"path": "a"}, "cwd": "/w"}
 APPROVAL = {
@@ -239,9 +240,9 @@ def test_the_receipt_comes_back_as_it_is(fake):
 
 
 def test_outcome(fake):
-    report = OutcomeReport(jti="j", status="ok", exit_code=0, content=(ContentPart(role="stdout", text="x"),))
+    report = Outcome(jti="j", status=OutcomeStatus.OK, exit_code=0, content=(OutcomePart(role="stdout", text="x"),))
     received = both(fake, "outcome", report)
-    assert received.content == (ContentPart(role="stdout", text="x"),)
+    assert received.content == (OutcomePart(role="stdout", text="x"),)
     assert received.labels.integrity == "untrusted"
 
 

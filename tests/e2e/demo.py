@@ -27,10 +27,10 @@ from agentctl.execute import ShieldGate
 from agentctl.sidecar import open_gate, start
 from agentctl.turns.gate import Proposal
 from agentctl.turns.messages import ToolCall, ToolResult
-from shield.client import AsyncClient, Endpoint, OutcomeReport, Redemption
+from shield.client import AsyncClient, Endpoint, Redemption
 from shield.errors import ClientError, PermitError
 from shield.permits import PermitKey, Receipt
-from shield.types import Decision, Isolation, Verdict
+from shield.types import Decision, Isolation, Outcome, OutcomeStatus, Verdict
 
 APPROVAL_S = 2
 
@@ -150,7 +150,7 @@ class Demo:
                 got, reason = "REFUSED", str(error.reason)
             taken = time.monotonic() - started
             jti = jwt.decode(redemption.permit, options={"verify_signature": False})["jti"]
-            await client.outcome(OutcomeReport(jti=jti, status="not_run"))
+            await client.outcome(Outcome(jti=jti, status=OutcomeStatus.NOT_RUN))
         self.table.line("replay a permit", "REFUSED", got, taken, reason)
 
     async def _swapped(self, gate: ShieldGate) -> None:
