@@ -7,9 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from types import MappingProxyType
+from typing import Final
 
 __all__ = [
     "PROTECTED_CATEGORIES",
+    "PROXY_ENV",
+    "PROXY_PORT",
     "Access",
     "Action",
     "ActionRequest",
@@ -24,6 +27,7 @@ __all__ = [
     "Facts",
     "FileIdentity",
     "FileRole",
+    "Hidden",
     "HostFact",
     "IpClass",
     "Isolation",
@@ -183,6 +187,20 @@ class Isolation(StrEnum):
 
 
 _ISOLATION_RANK = {Isolation.NONE: 0, Isolation.STATE_HIDDEN: 1, Isolation.CONFINED: 2}
+
+PROXY_PORT: Final = 8118  # on the loopback of a confined command; only hosts that its receipt permits are behind it
+_PROXY: Final = f"http://127.0.0.1:{PROXY_PORT}"
+_PAST_PROXY: Final = "localhost,127.0.0.1,::1"
+PROXY_ENV: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "HTTP_PROXY": _PROXY,
+        "HTTPS_PROXY": _PROXY,
+        "NO_PROXY": _PAST_PROXY,
+        "http_proxy": _PROXY,
+        "https_proxy": _PROXY,
+        "no_proxy": _PAST_PROXY,
+    }
+)
 
 
 class Scope(StrEnum):
@@ -415,7 +433,7 @@ class Opinion:
 
     `need` is the least tier that this opinion asks for. `consents_to_silence` is set by tier 0 only: an allow rule
     with `min_tier: 1` is among those that cover the action, so tier 1's `no_objection` counts as its ALLOW.
-    `isolation` is the least sandbox level under which an ALLOW holds. `absent`: the tier is not there, it only raises.
+    `absent`: the tier is not there, it only raises.
     """
 
     tier: Tier
@@ -428,7 +446,6 @@ class Opinion:
     confidence: float | None = None
     consents_to_silence: bool = False
     absent: bool = False
-    isolation: Isolation = Isolation.NONE
     evidence: tuple[str, ...] = ()
 
 
@@ -487,6 +504,14 @@ class Verdict:
     latency_us: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     dry_run: bool = False
     evidence: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hidden:
+    """What an executor keeps out of reach of what it runs: absolute paths, and loopback TCP ports."""
+
+    paths: tuple[str, ...] = ()
+    ports: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

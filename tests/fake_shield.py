@@ -153,6 +153,7 @@ class FakeShield:
                     "env": self.env,
                     "public_key": base64.b64encode(self.key.public).decode(),
                     "isolation_required": "state_hidden",
+                    "hidden": {"paths": [], "ports": []},
                 }
             )
         if route == "/v1/evaluate":

@@ -96,8 +96,8 @@ class Bench:
         )
         self.session = self.open()
 
-    def open(self, owner="tok"):
-        return self.sessions.open((str(self.workspace),), Isolation.NONE, None, owner=owner, agent="tester")
+    def open(self, owner="tok", isolation=Isolation.NONE):
+        return self.sessions.open((str(self.workspace),), isolation, None, owner=owner, agent="tester")
 
     def place(self, request, session):
         return Place(
@@ -106,6 +106,7 @@ class Bench:
             cwd=request.action.cwd,
             workspace_roots=session.workspace_roots if session is not None else (),
             env=session.env if session is not None else MappingProxyType({}),
+            isolation=session.isolation if session is not None else Isolation.NONE,
             protected=Protected(state=(str(self.home),)),
             session=self.sessions.facts(session),
         )

@@ -19,7 +19,7 @@ from shield.policy.shelf import shipped_shelf
 from shield.policy.world import made_place
 from shield.service.problems import problem_of
 from shield.service.shapes import approval_json, session_json, verdict_json
-from shield.types import Isolation, Role
+from shield.types import Hidden, Isolation, Role
 
 AGENT_KEYS = [
     "id",
@@ -146,8 +146,13 @@ def test_a_verdict_by_role(bench):
 
 
 def test_a_session(bench):
-    shape = session_json(bench.session, PermitKey().public, Isolation.STATE_HIDDEN)
-    assert sorted(shape) == sorted(["session", "workspace_roots", "shell", "env", "public_key", "isolation_required"])
+    shape = session_json(
+        bench.session, PermitKey().public, Isolation.STATE_HIDDEN, Hidden(paths=("/h",), ports=(8470,))
+    )
+    assert sorted(shape) == sorted(
+        ["session", "workspace_roots", "shell", "env", "public_key", "isolation_required", "hidden"]
+    )
+    assert shape["hidden"] == {"paths": ["/h"], "ports": [8470]}
     assert shape["isolation_required"] == "state_hidden"
 
 

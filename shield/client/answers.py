@@ -15,6 +15,7 @@ from shield.types import (
     Approval,
     ApprovalState,
     Decision,
+    Hidden,
     Isolation,
     Json,
     Labels,
@@ -194,6 +195,15 @@ def read_session(answer: Answer) -> OpenedSession:
     if len(key) != 32 or not shell.startswith("/"):
         raise broken("a session without a key of 32 bytes or an absolute shell")
     roots = list_in(document, "workspace_roots")
+    hidden = document.get("hidden")
+    if not isinstance(hidden, dict):
+        raise broken("a session that does not say what to hide")
+    paths, ports = list_in(hidden, "paths"), list_in(hidden, "ports")
+    # INVARIANT: what cannot be read is not skipped, or it would not be hidden
+    if not all(isinstance(path, str) and path.startswith("/") for path in paths):
+        raise broken("a session that hides what is no absolute path")
+    if not all(isinstance(port, int) and 0 < port < 1 << 16 for port in ports):
+        raise broken("a session that hides what is no port")
     return OpenedSession(
         id=text_in(document, "session"),
         workspace_roots=tuple(root for root in roots if isinstance(root, str)),
@@ -201,6 +211,10 @@ def read_session(answer: Answer) -> OpenedSession:
         env=MappingProxyType(texts_in(document, "env")),
         public_key=key,
         isolation_required=isolation,
+        hidden=Hidden(
+            paths=tuple(path for path in paths if isinstance(path, str)),
+            ports=tuple(port for port in ports if isinstance(port, int)),
+        ),
     )
 
 

@@ -3,14 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from shield.types import Isolation, Json
+from shield.types import Hidden, Isolation, Json
 
 __all__ = ["Checkpoint", "OpenedSession", "Readiness", "Redemption"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedSession:
-    """A session as Shield made it. `public_key` is raw Ed25519 (32 bytes); `env` is all that commands are run with."""
+    """A session as Shield made it. `public_key` is raw Ed25519 (32 bytes); `env` is all that commands are run with;
+    `hidden` is what they must not reach."""
 
     id: str
     workspace_roots: tuple[str, ...]
@@ -18,6 +19,7 @@ class OpenedSession:
     env: Mapping[str, str] = field(repr=False)
     public_key: bytes
     isolation_required: Isolation
+    hidden: Hidden = field(default_factory=Hidden)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

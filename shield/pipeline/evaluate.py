@@ -15,11 +15,12 @@ from shield.facts.json import facts_json
 from shield.facts.place import Place
 from shield.permits import PERMIT_SECONDS, Permit, PermitKey, state_digest
 from shield.pipeline.bodies import SALT_BYTES, approval_body, decision_body
-from shield.pipeline.judge import FACTS_SECONDS, LATE, Judged, PolicyTier, judge, required_isolation
+from shield.pipeline.judge import FACTS_SECONDS, LATE, Judged, PolicyTier, judge
 from shield.pipeline.ledger import Evaluation, Issued, Ledger
 from shield.pipeline.pool import Pool
 from shield.pipeline.ports import Clock, Recorder
 from shield.tiers.absent import AbsentTier
+from shield.tiers.floor import required_isolation
 from shield.tiers.person import no_approver, person
 from shield.tiers.settle import Settled, need_of, settle
 from shield.tiers.tier import Case, UpperTier, blocked

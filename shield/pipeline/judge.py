@@ -15,9 +15,9 @@ from shield.facts.compute import compute
 from shield.facts.place import Place
 from shield.protection import protect
 from shield.tiers.floor import floor
-from shield.types import Action, ActionRequest, Answer, Facts, Isolation, Opinion, RunsCode, Severity, Tier
+from shield.types import Action, ActionRequest, Answer, Facts, Opinion, Severity, Tier
 
-__all__ = ["FACTS_SECONDS", "LATE", "Judged", "PolicyTier", "judge", "required_isolation"]
+__all__ = ["FACTS_SECONDS", "LATE", "Judged", "PolicyTier", "judge"]
 
 FACTS_SECONDS = 2.0  # what is not established by then is unknown
 
@@ -64,7 +64,7 @@ def judge(
     try:
         opinions = (
             *protect(facts, place.protected),
-            *floor(action, kind, facts, min_tier=request.min_tier),
+            *floor(action, kind, facts, min_tier=request.min_tier, isolation=place.isolation),
             policy.judge(
                 action,
                 kind,
@@ -78,13 +78,6 @@ def judge(
         opinions = (_TROUBLE,)
     took = {"facts": int((known - started) * 1e6), "0": int((monotonic() - known) * 1e6)}
     return Judged(facts=facts, opinions=opinions, policy=policy.digest, took_us=MappingProxyType(took))
-
-
-def required_isolation(facts: Facts) -> Isolation:
-    """The least sandbox level under which the action may run: code that nobody judged stays away from our state."""
-    if any(command.runs_code is not RunsCode.NONE for command in facts.commands):
-        return Isolation.STATE_HIDDEN
-    return Isolation.NONE
 
 
 _TROUBLE = Opinion(

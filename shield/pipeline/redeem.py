@@ -20,6 +20,7 @@ from shield.pipeline.sessions import SessionBook
 from shield.tiers.settle import need_of, settle
 from shield.tiers.tier import blocked
 from shield.types import (
+    PROXY_ENV,
     Access,
     Action,
     Decision,
@@ -28,6 +29,7 @@ from shield.types import (
     Isolation,
     Json,
     Opinion,
+    Session,
     SessionFacts,
     Tier,
 )
@@ -124,7 +126,7 @@ class Redeemer:
                 exp=permit.exp,
                 files=again.files,
                 shell=session.shell,
-                env=session.env,
+                env=_env(session, action, isolation),
                 allow_hosts=again.facts.hosts,
             )
         )
@@ -184,6 +186,16 @@ class Redeemer:
             )
         except ShieldError:
             pass
+
+
+def _env(session: Session, action: Action, isolation: Isolation) -> Mapping[str, str]:
+    """All that a command is run with: a confined one is also told of the proxy that leads to its permitted hosts.
+
+    INVARIANT: facts take these names for variables of unknown content, so what is judged holds with and without them.
+    """
+    if isolation is Isolation.CONFINED and action.type == "execute_command":
+        return {**session.env, **PROXY_ENV}
+    return session.env
 
 
 def _action(value: Json) -> Action:

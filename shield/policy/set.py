@@ -18,7 +18,7 @@ from shield.policy.rule import Default, RuleOrigin
 from shield.policy.schema import DEFAULT_RULE
 from shield.policy.slices import Index, Slice
 from shield.policy.trouble import Troubles
-from shield.types import Action, Answer, Effect, Facts, Isolation, Opinion, RunsCode, Tier
+from shield.types import Action, Answer, Effect, Facts, Opinion, Tier
 
 __all__ = ["Overlay", "PolicySet"]
 
@@ -66,7 +66,7 @@ class PolicySet:
         self.default = default
         self.overridden = tuple(overridden)
         self.overlays = tuple(overlays)
-        self._allows: dict[tuple[str, int, bool, bool], Opinion] = {}
+        self._allows: dict[tuple[str, Tier, bool], Opinion] = {}
         self._troubles = troubles if troubles is not None else Troubles()
         self._index = Index((*self.rules, *(rule for overlay in self.overlays for rule in overlay.rules)))
         self._broken = next((overlay for overlay in self.overlays if overlay.error is not None), None)
@@ -130,19 +130,18 @@ class PolicySet:
             return _uncovered(Answer.ESCALATE, need, coverage)
         if held:
             return _opinion(Answer.ESCALATE, max(asked, coverage.need), held)
-        return self._allowed(coverage, facts)
+        return self._allowed(coverage)
 
-    def _allowed(self, coverage: Coverage, facts: Facts) -> Opinion:
-        """Of a set's rules and three flags there are only so many ALLOWs: each is made once."""
+    def _allowed(self, coverage: Coverage) -> Opinion:
+        """Of a set's rules and two flags there are only so many ALLOWs: each is made once."""
         need = coverage.need
         rule = coverage.rules[0] if len(coverage.rules) == 1 else min(coverage.rules, key=_ORDER)
         # where no covering rule asks for more than tier 0, none asks for tier 1
         consents = need is not Tier.POLICY and any(found.tier is Tier.CLASSIFIER for found in coverage.rules)
-        runs_code = bool(facts.commands) and any(command.runs_code is not RunsCode.NONE for command in facts.commands)
-        key = (rule.id, need, consents, runs_code)
+        key = (rule.id, need, consents)
         opinion = self._allows.get(key)
         if opinion is None:
-            opinion = self._allows[key] = _allow(rule, need, consents=consents, runs_code=runs_code)
+            opinion = self._allows[key] = _allow(rule, need, consents=consents)
         return opinion
 
     def _protective(self, rules: Slice, values: tuple[object, ...]) -> list[_Held]:
@@ -207,7 +206,7 @@ def _uncovered(answer: Answer, need: Tier, coverage: Coverage) -> Opinion:
     )
 
 
-def _allow(rule: Rule, need: Tier, *, consents: bool, runs_code: bool) -> Opinion:
+def _allow(rule: Rule, need: Tier, *, consents: bool) -> Opinion:
     return Opinion(
         tier=Tier.POLICY,
         answer=Answer.ALLOW,
@@ -217,6 +216,4 @@ def _allow(rule: Rule, need: Tier, *, consents: bool, runs_code: bool) -> Opinio
         advice=rule.text.advice,
         severity=rule.text.severity,
         consents_to_silence=consents,
-        # DESIGN 5: code that the program file does not hold runs only where Shield's state is out of its reach
-        isolation=Isolation.STATE_HIDDEN if runs_code else Isolation.NONE,
     )

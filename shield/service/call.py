@@ -16,6 +16,7 @@ from shield.service.admission import Admission
 from shield.service.metrics import Metrics
 from shield.service.ports import Journal, Judge, Operator
 from shield.service.tokens import Token
+from shield.types import Hidden
 
 __all__ = ["WAIT_MAX_S", "Body", "Call", "Context", "Reply", "held", "read_body", "read_query", "wait_of", "whole_of"]
 
@@ -35,7 +36,8 @@ class Body(BaseModel):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
     """What the handlers work with. `description` is `/openapi.json`; `stopping` is set when asked to end;
-    `now` is monotonic seconds."""
+    `now` is monotonic seconds; `hidden` is
+    what executors keep away from what they run."""
 
     judge: Judge
     journal: Journal
@@ -45,6 +47,7 @@ class Context:
     description: bytes
     stopping: asyncio.Event
     now: Callable[[], float]
+    hidden: Hidden = field(default_factory=Hidden)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

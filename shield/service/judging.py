@@ -64,7 +64,7 @@ async def open_session(context: Context, call: Call) -> Reply:
         owner=call.caller.id,
         agent=call.caller.name,
     )
-    return Reply(body=encode(session_json(session, context.judge.public_key, Isolation.STATE_HIDDEN)))
+    return Reply(body=encode(session_json(session, context.judge.public_key, Isolation.STATE_HIDDEN, context.hidden)))
 
 
 async def evaluate(context: Context, call: Call) -> Reply:

@@ -81,6 +81,7 @@ _SCHEMAS: dict[str, dict[str, Any]] = {
             "env": {"type": "object", "additionalProperties": _TEXT},
             "public_key": _TEXT,
             "isolation_required": {"enum": [item.value for item in Isolation]},
+            "hidden": _closed({"paths": _array(_TEXT), "ports": _array(_WHOLE)}),
         }
     ),
     "Receipt": _closed({"receipt": _TEXT}),

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
-from shield.types import Approval, Isolation, Role, Session, Verdict
+from shield.types import Approval, Hidden, Isolation, Role, Session, Verdict
 
 __all__ = ["approval_json", "encode", "session_json", "time_text", "verdict_json"]
 
@@ -81,8 +81,9 @@ def approval_json(approval: Approval) -> dict[str, Any]:
     }
 
 
-def session_json(session: Session, public_key: bytes, isolation_required: Isolation) -> dict[str, Any]:
-    """What an agent needs to run commands as they are judged, and to pin the key that signs receipts."""
+def session_json(session: Session, public_key: bytes, isolation_required: Isolation, hidden: Hidden) -> dict[str, Any]:
+    """What an agent needs to run commands as they are judged, to pin the key that signs receipts, and to keep what it
+    runs away from Shield."""
     return {
         "session": session.id,
         "workspace_roots": list(session.workspace_roots),
@@ -90,6 +91,7 @@ def session_json(session: Session, public_key: bytes, isolation_required: Isolat
         "env": dict(session.env),
         "public_key": base64.b64encode(public_key).decode("ascii"),
         "isolation_required": isolation_required.value,
+        "hidden": {"paths": list(hidden.paths), "ports": list(hidden.ports)},
     }
 
 

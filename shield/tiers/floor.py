@@ -4,13 +4,33 @@ These opinions only raise; the one that blocks is for an action without a target
 """
 
 from shield.actions.registry import ActionType
-from shield.types import Action, Answer, Dynamic, Facts, Opinion, RunsCode, Severity, Tier
+from shield.types import Action, Answer, Dynamic, Facts, Isolation, Opinion, RunsCode, Severity, Tier
 
-__all__ = ["floor"]
+__all__ = ["floor", "required_isolation"]
 
 
-def floor(action: Action, kind: ActionType, facts: Facts, *, min_tier: Tier) -> tuple[Opinion, ...]:
-    """The opinions of rules `input.*` and `facts.*`, strongest first; empty for an ordinary action."""
+def required_isolation(facts: Facts) -> Isolation:
+    """The least sandbox level under which the action may run without a person.
+
+    Code that nobody judged stays away from Shield's state; code fetched from elsewhere is also confined to the
+    workspace and to the hosts that were judged (DESIGN 5).
+    """
+    least = Isolation.NONE
+    for command in facts.commands:
+        if command.runs_code is RunsCode.FETCHED:
+            return Isolation.CONFINED
+        if command.runs_code is not RunsCode.NONE:
+            least = Isolation.STATE_HIDDEN
+    return least
+
+
+def floor(
+    action: Action, kind: ActionType, facts: Facts, *, min_tier: Tier, isolation: Isolation
+) -> tuple[Opinion, ...]:
+    """The opinions of rules `input.*` and `facts.*`, strongest first; empty for an ordinary action.
+
+    `isolation` is the strongest sandbox level that the session offers.
+    """
     found: list[Opinion] = []
     for fields in kind.targets:
         if not any(field in action.payload for field in fields):
@@ -39,14 +59,14 @@ def floor(action: Action, kind: ActionType, facts: Facts, *, min_tier: Tier) -> 
                 "use a known tool if there is one",
             )
         )
-    found.extend(_of_commands(facts))
+    found.extend(_of_commands(facts, isolation))
     least = max(kind.least_tier, min_tier)
     if least > Tier.POLICY and not any(opinion.need >= least for opinion in found):
         found.append(_raise("input.min_tier", "the caller asked for a closer look", None, need=least))
     return tuple(found)
 
 
-def _of_commands(facts: Facts) -> list[Opinion]:
+def _of_commands(facts: Facts, isolation: Isolation) -> list[Opinion]:
     found: list[Opinion] = []
     dynamic = {command.dynamic for command in facts.commands}
     if not facts.shell.parsed or Dynamic.CODE in dynamic:
@@ -65,16 +85,18 @@ def _of_commands(facts: Facts) -> list[Opinion]:
                 "name the program by a constant word",
             )
         )
-    runs = {command.runs_code for command in facts.commands}
-    if RunsCode.FETCHED in runs:
+    required = required_isolation(facts)
+    if isolation.covers(required):
+        return found
+    if required is Isolation.CONFINED:
         found.append(
             _raise(
                 "facts.fetched_code",
-                "this runs code fetched from elsewhere",
+                "this runs code fetched from elsewhere, and no sandbox here confines it",
                 "fetch it to a file, read it, and ask the user to run it",
             )
         )
-    elif RunsCode.WORKSPACE in runs or RunsCode.INLINE in runs:
+    else:
         found.append(
             _raise(
                 "facts.runs_code",

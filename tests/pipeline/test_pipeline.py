@@ -16,20 +16,18 @@ from shield.canonical import encode
 from shield.errors import InputError, PermitError, Reason, RecordError, RefusedError
 from shield.permits import PERMIT_SECONDS, verify_receipt
 from shield.pipeline.bodies import view
-from shield.pipeline.judge import judge, required_isolation
+from shield.pipeline.judge import judge
 from shield.types import (
+    PROXY_ENV,
     Answer,
     ApprovalAnswer,
     ApprovalState,
-    CommandFact,
     Decision,
-    Facts,
     FileRole,
     Isolation,
     Outcome,
     OutcomePart,
     OutcomeStatus,
-    RunsCode,
     Tier,
 )
 
@@ -299,14 +297,48 @@ def test_the_same_shell(bench):
     assert refused(bench.redeem(verdict, request)) is Reason.PERMIT_STATE_CHANGED
 
 
-def test_code_that_nobody_judged_asks_for_a_sandbox():
-    def facts(runs_code):
-        return Facts(commands=(CommandFact(name="x", runs_code=runs_code),))
+@pytest.fixture
+def script(bench):
+    path = bench.workspace / "run.sh"
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+    return {"command": "./run.sh"}
 
-    assert required_isolation(facts(RunsCode.NONE)) is Isolation.NONE
-    for runs_code in (RunsCode.WORKSPACE, RunsCode.FETCHED, RunsCode.INLINE):
-        assert required_isolation(facts(runs_code)) is Isolation.STATE_HIDDEN
-    assert required_isolation(Facts()) is Isolation.NONE
+
+@pytest.mark.parametrize("isolation", Isolation)
+def test_code_of_the_workspace_runs_only_where_state_is_hidden(bench, script, isolation):
+    session = bench.open(isolation=isolation)
+    request, verdict = run(bench.evaluate("execute_command", script, session=session))
+    if isolation is Isolation.NONE:
+        assert (verdict.decision, verdict.rule) == (Decision.ESCALATE, "facts.runs_code")
+        return
+    assert verdict.decision is Decision.ALLOW
+    assert bench.key.verify_permit(verdict.permit).iso is Isolation.STATE_HIDDEN
+    # a session that offers a sandbox does not make a call run in it: each redeem says so and is held to it
+    assert refused(bench.redeem(verdict, request)) is Reason.PERMIT_ISOLATION
+    assert run(bench.redeem(verdict, request, isolation=isolation))
+
+
+def test_what_a_person_allowed_runs_as_it_was_shown(bench, script):
+    async def main():
+        _, verdict = await bench.evaluate("execute_command", script)
+        await bench.pipeline.answer(verdict.approval, YES, by="ana")
+        return await bench.pipeline.current(verdict.evaluation, owner="tok", wait_s=0)
+
+    allowed = run(main())
+    assert bench.key.verify_permit(allowed.permit).iso is Isolation.NONE
+
+
+def test_a_confined_command_is_told_of_its_proxy(bench, script):
+    session = bench.open(isolation=Isolation.CONFINED)
+    for isolation in (Isolation.STATE_HIDDEN, Isolation.CONFINED):
+        request, verdict = run(bench.evaluate("execute_command", script, session=session))
+        receipt = verify_receipt(run(bench.redeem(verdict, request, isolation=isolation)), bench.key.public)
+        told = dict(session.env) | (PROXY_ENV if isolation is Isolation.CONFINED else {})
+        assert dict(receipt.env) == told
+    request, verdict = run(bench.evaluate(session=session))
+    receipt = verify_receipt(run(bench.redeem(verdict, request, isolation=Isolation.CONFINED)), bench.key.public)
+    assert dict(receipt.env) == dict(session.env)
 
 
 def test_work_beside_it_changes_nothing(bench):

@@ -10,10 +10,8 @@ from shield.types import (
     Answer,
     Dynamic,
     Facts,
-    Isolation,
     Operation,
     Origin,
-    RunsCode,
     Severity,
     ShellFact,
     Tier,
@@ -108,13 +106,6 @@ def test_a_workspace_ls_is_not_ls(folder):
     lost = command("ls", origin=Origin.UNKNOWN)
     policy = folder.policy(rules("{id: any, effect: allow, grants: command, when: 'true'}"))
     assert ask(policy, "execute_command", commands=(lost,)).answer is Answer.ESCALATE
-
-
-def test_code_of_the_workspace_runs_only_where_state_is_hidden(folder):
-    policy = folder.policy(rules(LS))
-    opinion = ask(policy, "execute_command", commands=(command("ls", runs_code=RunsCode.WORKSPACE),))
-    assert (opinion.answer, opinion.isolation) == (Answer.ALLOW, Isolation.STATE_HIDDEN)
-    assert ask(policy, "execute_command", commands=(command("ls"),)).isolation is Isolation.NONE
 
 
 def test_actions_without_elements_need_a_rule_that_grants_the_action(folder):

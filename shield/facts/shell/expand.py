@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from shield.facts.programs.reading import Value
 from shield.facts.shell.script import Part, PartKind, Word
+from shield.types import PROXY_ENV
 
 __all__ = ["State", "expand", "is_assignment_like", "text_of"]
 
@@ -15,13 +16,13 @@ _UNSAFE_VALUE = re.compile(r"[\s*?\[\\]")
 _LIVELY = re.compile(r"[~*?\[\\{]")
 _MAX_WORDS = 64
 _MAX_BRACED = 512
-# Variables that bash sets or gives a meaning: their value at any point of a line is not taken from the environment.
+# Variables that bash or the executor sets: their value at any point of a line is not taken from the environment.
 _OWN_VARIABLES_TEXT = """
 _ IFS PWD OLDPWD SHLVL RANDOM SRANDOM SECONDS LINENO UID EUID PPID HOSTNAME HOSTTYPE MACHTYPE OSTYPE COLUMNS LINES
 REPLY DIRSTACK PIPESTATUS FUNCNAME GROUPS SHELLOPTS BASHOPTS OPTIND OPTARG OPTERR EPOCHSECONDS EPOCHREALTIME PS4 PS1
 PS2 PS3 BASH BASHPID COMP_WORDBREAKS HISTCMD MAPFILE COPROC
 """
-OWN_VARIABLES = frozenset(_OWN_VARIABLES_TEXT.split())
+OWN_VARIABLES = frozenset(_OWN_VARIABLES_TEXT.split()) | PROXY_ENV.keys()  # of a confined command only
 
 
 @dataclass(slots=True)
