@@ -14,11 +14,13 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from agentctl.errors import SettingsError
+from shield.types import Isolation
 
 __all__ = ["ModelChoice", "ProviderName", "Settings", "load"]
 
 _FILE_MAX: Final = 64 * 1024
-_KEYS: Final = ("provider", "model", "base_url", "key_env", "proxy", "max_tokens")
+_MODEL_KEYS: Final = ("provider", "model", "base_url", "key_env", "proxy", "max_tokens")
+_KEYS: Final = (*_MODEL_KEYS, "isolation", "caches")  # how commands are confined is never taken from a variable
 
 
 class ProviderName(StrEnum):
@@ -48,12 +50,19 @@ class ModelChoice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """`model` None: no model is configured, and `chat` is the guarded console. `home` is Shield's."""
+    """`model` None: no model is configured, and `chat` is the guarded console. `home` is Shield's.
+
+    `isolation` None: the strongest sandbox level that holds here; otherwise exactly that one. `caches` are folders
+    that confined commands may write besides the workspace.
+    """
 
     file: Path
     home: Path
+    user: Path
     data: Path
     model: ModelChoice | None
+    isolation: Isolation | None = None
+    caches: tuple[Path, ...] = ()
 
     @property
     def history(self) -> Path:
@@ -65,15 +74,18 @@ def load(environ: Mapping[str, str], *, cwd: Path) -> Settings:
     user = Path(environ.get("HOME") or "/")
     file = _directory(environ, "XDG_CONFIG_HOME", user / ".config") / "agentctl" / "config.toml"
     values = _read(file, cwd, user)
-    for key in _KEYS:
+    for key in _MODEL_KEYS:
         name = f"AGENTCTL_{key.upper()}"
         if environ.get(name):
             values[key] = environ[name]
     return Settings(
         file=file,
         home=_directory(environ, "SHIELD_HOME", user / ".shield"),
+        user=user,
         data=_directory(environ, "XDG_DATA_HOME", user / ".local" / "share") / "agentctl",
         model=_model(values),
+        isolation=_isolation(values.get("isolation")),
+        caches=_caches(values.get("caches", []), user),
     )
 
 
@@ -138,6 +150,28 @@ def _model(values: Mapping[str, Any]) -> ModelChoice | None:
         proxy=_text(values, "proxy"),
         max_tokens=_count(values.get("max_tokens")),
     )
+
+
+def _isolation(value: object) -> Isolation | None:
+    if value is None:
+        return None
+    for level in Isolation:
+        if level.value == value:
+            return level
+    levels = ", ".join(level.value for level in Isolation)
+    raise SettingsError(f"`isolation` is `{value}`; set one of {levels}, or leave it out for the strongest")
+
+
+def _caches(value: object, user: Path) -> tuple[Path, ...]:
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise SettingsError('`caches` must be a list of folders, like ["~/.cargo/registry"]')
+    found = []
+    for item in value:
+        path = user / item[2:] if item.startswith("~/") else Path(item)
+        if not path.is_absolute() or ".." in path.parts or path in (Path("/"), user):
+            raise SettingsError(f"`caches` names `{item}`; name folders by absolute paths or ones that begin with `~/`")
+        found.append(path)
+    return tuple(found)
 
 
 def _text(values: Mapping[str, Any], key: str) -> str | None:

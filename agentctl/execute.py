@@ -17,7 +17,7 @@ from agentctl.errors import CancelledTurnError, ChangedError, GateError, ToolErr
 from agentctl.tools import files, git, search, shell, web
 from agentctl.tools.output import Output
 from agentctl.tools.stop import Stop
-from agentctl.tools.warrant import Warrant, canonical_action, permit_id
+from agentctl.tools.warrant import Terms, Warrant, canonical_action, permit_terms
 from agentctl.turns.calls import refusal
 from agentctl.turns.gate import Proposal
 from agentctl.turns.messages import ToolResult
@@ -146,14 +146,15 @@ class ShieldGate:
         if verdict.action_hash != canonical.digest(action):
             raise self._impostor("the verdict is for another action")
         try:
-            jti = permit_id(verdict.permit, self.session.public_key)
+            terms = permit_terms(verdict.permit, self.session.public_key)
         except PermitError as error:
             raise self._impostor(error.detail) from None
         if self._before_redeem is not None:
             await self._before_redeem(proposal, verdict)
         # 2. redeem, once
         nonce = self._nonce()
-        receipt = await self._redeem(proposal, verdict.permit, jti, nonce)
+        level = self._level(terms)
+        receipt = await self._redeem(proposal, verdict.permit, terms.jti, nonce, level)
         if isinstance(receipt, _Refused):
             return receipt
         # 3. the receipt must hold for these bytes
@@ -162,26 +163,36 @@ class ShieldGate:
                 receipt,
                 public_key=self.session.public_key,
                 action=action,
-                jti=jti,
+                jti=terms.jti,
                 nonce=nonce,
                 now_s=self._clock(),
             )
         except PermitError as error:
-            await self._not_run(jti)
+            await self._not_run(terms.jti)
             if error.reason is Reason.PERMIT_EXPIRED:
                 return _Refused(reason=error.detail, stale=True)
             raise self._impostor(error.detail) from None
         # 4. run and report
         return await self._carry_out(proposal, warrant)
 
-    async def _redeem(self, proposal: Proposal, permit: str, jti: str, nonce: str) -> str | _Refused:
+    def _level(self, terms: Terms) -> Isolation:
+        """The sandbox level that this call runs at.
+
+        What was judged whole, or shown to a person as it is, runs where only Shield is out of reach: with the real
+        temporary folder and network. What runs code that nobody read runs as confined as this session can.
+        """
+        if terms.by_person or terms.isolation is Isolation.NONE:
+            return Isolation.STATE_HIDDEN if self.isolation.covers(Isolation.STATE_HIDDEN) else Isolation.NONE
+        return self.isolation
+
+    async def _redeem(self, proposal: Proposal, permit: str, jti: str, nonce: str, level: Isolation) -> str | _Refused:
         redemption = Redemption(
             permit=permit,
             type=proposal.type,
             payload=proposal.payload,
             cwd=self.cwd,
             nonce=nonce,
-            isolation=self.isolation,
+            isolation=level,
         )
         try:
             # INVARIANT: never sent twice; when cancelled meanwhile, its fate is awaited and `not_run` is told

@@ -1,6 +1,7 @@
 """The right to do one thing: a receipt that held, and the action parsed back from the bytes that it names."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
 import jwt
@@ -10,9 +11,9 @@ from agentctl.errors import ToolError
 from shield import canonical
 from shield.errors import InputError, PermitError, Reason
 from shield.permits import Receipt, verify_receipt
-from shield.types import FileIdentity, FileRole, Json
+from shield.types import FileIdentity, FileRole, Isolation, Json, Tier
 
-__all__ = ["Warrant", "canonical_action", "permit_id"]
+__all__ = ["Terms", "Warrant", "canonical_action", "permit_terms"]
 
 _LEEWAY_S: Final = 0
 
@@ -101,8 +102,20 @@ def canonical_action(kind: str, payload: Mapping[str, Json], cwd: str | None) ->
     return canonical.encode({"type": kind, "payload": payload, "cwd": cwd}, max_nodes=canonical.MAX_NODES)
 
 
-def permit_id(permit: str, public_key: bytes) -> str:
-    """The `jti` of a permit signed by the pinned key. Raises PermitError where another key signed it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What the enforcement point needs to know of a permit before it redeems it.
+
+    `isolation` is the least sandbox level; `by_person` that a person allowed this very action as it was shown.
+    """
+
+    jti: str
+    isolation: Isolation
+    by_person: bool
+
+
+def permit_terms(permit: str, public_key: bytes) -> Terms:
+    """The terms of a permit signed by the pinned key. Raises PermitError where another key signed it."""
     try:
         claims = jwt.decode(
             permit,
@@ -112,11 +125,12 @@ def permit_id(permit: str, public_key: bytes) -> str:
             issuer="shield",
             leeway=0,
             # Shield judges expiry by its monotonic clock when the permit is redeemed
-            options={"require": ["jti"], "verify_exp": False, "verify_iat": False, "verify_nbf": False},
+            options={"require": ["jti", "iso", "tier"], "verify_exp": False, "verify_iat": False, "verify_nbf": False},
         )
+        tier, isolation = Tier(claims["tier"]), Isolation(claims["iso"])
     except (jwt.PyJWTError, ValueError, TypeError):
         raise PermitError("the permit is not signed by the Shield that this session began with") from None
     jti = claims["jti"]
     if not isinstance(jti, str) or not jti:
         raise PermitError("the permit has no id")
-    return jti
+    return Terms(jti=jti, isolation=isolation, by_person=tier is Tier.PERSON)

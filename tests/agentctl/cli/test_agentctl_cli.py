@@ -17,6 +17,7 @@ from agentctl.errors import SettingsError
 from agentctl.tools.registry import Registry
 from fake_shield import FakeShield, fake_shield
 from model_server import Call, ScriptedModel, Turn
+from shield.types import Isolation
 
 ROOT = Path(agentctl.__file__).parent.parent
 
@@ -115,6 +116,14 @@ def test_settings_come_from_the_file_and_the_environment_goes_first(tmp_path):
         'model = "m"\nbase_url = "https://user:pass@x.example"',
         'model = "m"\nmax_tokens = 0',
         'model = "m"\nkey_env = 3',
+        'isolation = "total"',
+        "isolation = 1",
+        'caches = "~/.cargo"',
+        "caches = [1]",
+        'caches = ["/"]',
+        'caches = ["~/"]',
+        'caches = ["relative"]',
+        'caches = ["~/.cache/../.ssh"]',
         "model = ",
         "\xff",
     ],
@@ -122,6 +131,15 @@ def test_settings_come_from_the_file_and_the_environment_goes_first(tmp_path):
 def test_settings_that_make_no_sense_stop_the_start(tmp_path, text):
     with pytest.raises(SettingsError):
         settings(tmp_path, text)
+
+
+def test_how_commands_are_confined_comes_from_the_file_alone(tmp_path):
+    assert (settings(tmp_path).isolation, settings(tmp_path).caches) == (None, ())
+    read = settings(tmp_path, 'isolation = "state_hidden"\ncaches = ["~/.cargo/registry", "/srv/cache"]')
+    assert read.isolation is Isolation.STATE_HIDDEN
+    assert read.caches == (Path("/home/u/.cargo/registry"), Path("/srv/cache"))
+    # a project may export variables; none of them weakens what its own code runs in
+    assert settings(tmp_path, AGENTCTL_ISOLATION="none", AGENTCTL_CACHES="/").isolation is Isolation.STATE_HIDDEN
 
 
 def test_nothing_in_the_workspace_or_open_to_others_is_read(tmp_path):

@@ -215,9 +215,9 @@ def test_a_fake_shield_on_the_socket_is_found_out(place):
         ) as gate:
             proposal = proposed("write_file", {"path": "ran.txt", "content": "x"})
             verdict = await gate.propose(proposal)
-            from agentctl.tools.warrant import permit_id
+            from agentctl.tools.warrant import permit_terms
 
-            seen.update(jti=permit_id(verdict.permit, gate.session.public_key), act=verdict.action_hash)
+            seen.update(jti=permit_terms(verdict.permit, gate.session.public_key).jti, act=verdict.action_hash)
             await replace_shield()
             with pytest.raises(GateError, match="not the Shield"):
                 await gate.run(proposal, verdict)
