@@ -17,6 +17,8 @@ from agentctl.config import ModelChoice, ProviderName, Settings
 from agentctl.errors import AgentError, CancelledTurnError, GateError, SidecarError, ToolError
 from agentctl.events import CallFinished, CallJudged, CallRunning, CallWaiting, LoopEvent, TextDelta, TurnEnd
 from agentctl.execute import ShieldGate
+from agentctl.sandbox.confinement import Confinement, choose
+from agentctl.sandbox.offer import Offer
 from agentctl.sidecar import Sidecar, find, import_path, open_gate, python_command, start
 from agentctl.tools.registry import Registry, tool
 from agentctl.turns.calls import Caller
@@ -151,23 +153,31 @@ async def _gate(
             sidecar, asks = stack.enter_context(
                 _embedded(settings, workspace, environ, with_person=_at_terminal(person))
             )
+        confinement = await asyncio.to_thread(choose, settings, workspace, environ=environ)
         try:
-            gate = await stack.enter_async_context(_session(settings, workspace, environ, sidecar))
+            gate = await stack.enter_async_context(_session(settings, workspace, environ, sidecar, confinement))
         except ClientError as error:
             if error.reason is not Reason.WORKSPACE_UNTRUSTED or not _at_terminal(person):
                 raise
             screen.line(f"`{workspace}` is not trusted as a workspace yet")
             if not await asyncio.to_thread(_trust, settings, workspace, environ):
                 raise SidecarError("nothing is run in a directory that is not trusted") from None
-            gate = await stack.enter_async_context(_session(settings, workspace, environ, sidecar))
-        screen.line(await _start_line(sidecar, gate, asks=asks))
+            gate = await stack.enter_async_context(_session(settings, workspace, environ, sidecar, confinement))
+        screen.line(await _start_line(sidecar, gate, confinement.offer, asks=asks))
         yield gate, asks
 
 
 def _session(
-    settings: Settings, workspace: Path, environ: Mapping[str, str], sidecar: Sidecar
+    settings: Settings, workspace: Path, environ: Mapping[str, str], sidecar: Sidecar, confinement: Confinement
 ) -> "contextlib.AbstractAsyncContextManager[ShieldGate]":
-    return open_gate(home=settings.home, workspace=workspace, environ=environ, label="agentctl", sidecar=sidecar)
+    return open_gate(
+        home=settings.home,
+        workspace=workspace,
+        environ=environ,
+        label="agentctl",
+        sidecar=sidecar,
+        confinement=confinement,
+    )
 
 
 @contextmanager
@@ -197,6 +207,8 @@ def _embedded(
                     str(sidecar.endpoint.socket),
                     "--token-fd",
                     str(token_read),
+                    "--term",
+                    environ.get("TERM") or "dumb",
                 ],
                 env=_plain(settings, environ),
                 stdin=subprocess.DEVNULL,
@@ -229,7 +241,7 @@ def _plain(settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
     return env | {"SHIELD_HOME": str(settings.home)} | import_path()
 
 
-async def _start_line(sidecar: Sidecar, gate: ShieldGate, *, asks: bool) -> str:
+async def _start_line(sidecar: Sidecar, gate: ShieldGate, offer: Offer, *, asks: bool) -> str:
     log = ""
     async with AsyncClient(sidecar.endpoint, sidecar.token) as client:
         with contextlib.suppress(ClientError):
@@ -238,12 +250,21 @@ async def _start_line(sidecar: Sidecar, gate: ShieldGate, *, asks: bool) -> str:
                 log = f" · log {size['size']} records"
     shield = "embedded, started here" if sidecar.embedded else "found"
     person = "asks here" if asks else "asks nobody" if sidecar.embedded else "asks through `shield approvals`"
-    sandbox = " (no sandbox)" if gate.isolation is Isolation.NONE else ""
     return (
         f"Shield: {shield} · {person}{log}\n"
-        f"session {gate.session.id} · isolation {gate.isolation.value}{sandbox}\n"
+        f"session {gate.session.id} · isolation {gate.isolation.value}{_sandbox_line(offer)}\n"
         f"workspace {gate.cwd}"
     )
+
+
+def _sandbox_line(offer: Offer) -> str:
+    """What holds the level; where nothing does, what will be asked about and how to change that."""
+    if offer.means is not None and offer.strongest is Isolation.CONFINED:
+        return f" ({offer.means.value})"
+    why = "".join(f"\n  {reason}" for reason in offer.reasons)
+    if offer.means is not None and offer.strongest is Isolation.STATE_HIDDEN:
+        return f" ({offer.means.value}): installing packages is asked about{why}"
+    return f" (no sandbox): tests, builds, scripts and installing packages are asked about{why}"
 
 
 def _at_terminal(person: Person | None) -> bool:

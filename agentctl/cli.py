@@ -7,8 +7,13 @@ over) · 130 interrupted.
 
 import os
 import sys
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from agentctl.config import Settings
+    from agentctl.sandbox.offer import Offer
 
 __all__ = ["main"]
 
@@ -21,6 +26,11 @@ _workspace = click.option(
     show_default=True,
     help="The directory to work in; a person must have trusted it.",
 )
+_isolation = click.option(
+    "--isolation",
+    type=click.Choice(["none", "state_hidden", "confined"]),
+    help="The sandbox level for code of the workspace. Default: the strongest that holds here.",
+)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -30,7 +40,8 @@ def main() -> None:
 
 @main.command()
 @_workspace
-def chat(workspace: str) -> None:
+@_isolation
+def chat(workspace: str, isolation: str | None) -> None:
     """Talk with a model that works through guarded tools; without a model, a guarded console.
 
     Starts an embedded Shield if none answers. Ctrl-C stops a turn, Ctrl-D ends.
@@ -48,13 +59,14 @@ def chat(workspace: str) -> None:
         terminal=terminal,
         colour=sys.stdout.isatty() and "NO_COLOR" not in os.environ,
     )
-    sys.exit(talk(_settings(workspace), Path(workspace), os.environ, person))
+    sys.exit(talk(_settings(workspace, isolation), Path(workspace), os.environ, person))
 
 
 @main.command()
 @click.argument("prompt")
 @_workspace
-def run(prompt: str, workspace: str) -> None:
+@_isolation
+def run(prompt: str, workspace: str, isolation: str | None) -> None:
     """Do one task without asking anybody: what needs a person is refused.
 
     \b
@@ -66,7 +78,7 @@ def run(prompt: str, workspace: str) -> None:
     from agentctl.chat import Person, once
 
     person = Person(out=sys.stdout, talk=sys.stderr, ask=lambda _: None, terminal=False, colour=False)
-    sys.exit(once(_settings(workspace), Path(workspace), os.environ, person, prompt))
+    sys.exit(once(_settings(workspace, isolation), Path(workspace), os.environ, person, prompt))
 
 
 @main.command()
@@ -104,22 +116,47 @@ def config(as_json: bool) -> None:
         "base_url": None if settings.model is None else settings.model.base_url,
         "key_env": None if settings.model is None else settings.model.key_env,
         "max_tokens": None if settings.model is None else settings.model.max_tokens,
+        "isolation": None if settings.isolation is None else settings.isolation.value,
+        "caches": [str(cache) for cache in settings.caches],
+    }
+    offer = _offer(settings)
+    sandbox = {
+        "levels": [level.value for level in offer.levels],
+        "means": None if offer.means is None else offer.means.value,
+        "reasons": list(offer.reasons),
     }
     if as_json:
+        shape["sandbox"] = sandbox
         click.echo(json.dumps(shape, indent=2))
         return
     for name, value in shape.items():
-        click.echo(f"{name:<12} {'-' if value is None else value}")
+        click.echo(f"{name:<12} {'-' if value in (None, []) else value}")
+    click.echo(f"{'sandbox':<12} {offer.strongest.value}{'' if offer.means is None else f' ({offer.means.value})'}")
+    for reason in offer.reasons:
+        click.echo(f"{'':<12} {reason}")
 
 
-def _settings(workspace: str):  # type: ignore[no-untyped-def]  # noqa: ANN202  # the type's import is what must stay lazy
+def _offer(settings: "Settings") -> "Offer":
+    from pathlib import Path
+
+    from agentctl.errors import AgentError
+    from agentctl.sandbox.confinement import choose
+    from agentctl.sandbox.offer import Offer
+
+    try:
+        return choose(settings, Path.cwd(), environ=os.environ).offer
+    except AgentError as error:
+        return Offer(reasons=(error.detail,))
+
+
+def _settings(workspace: str, isolation: str | None = None) -> "Settings":
     from pathlib import Path
 
     from agentctl.config import load
     from agentctl.errors import SettingsError
 
     try:
-        return load(os.environ, cwd=Path(workspace))
+        return load(os.environ, cwd=Path(workspace), isolation=isolation)
     except SettingsError as error:
         click.echo(f"agentctl: {error.detail}", err=True)
         sys.exit(2)
@@ -127,21 +164,9 @@ def _settings(workspace: str):  # type: ignore[no-untyped-def]  # noqa: ANN202  
 
 def _ask(prompt: str) -> str | None:
     """A line from the terminal, with editing; empty after Ctrl-C, None at Ctrl-D."""
-    import readline  # noqa: F401  # gives `input` its line editing
-    import signal
+    from agentctl.ui.line import ask
 
-    line: str | None
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        return input(prompt)
-    except KeyboardInterrupt:
-        line = ""
-    except EOFError:
-        line = None  # the person is done
-    finally:
-        signal.signal(signal.SIGINT, before)
-    click.echo()
-    return line
+    return ask(prompt)
 
 
 def _next_line(prompt: str) -> str | None:

@@ -5,6 +5,7 @@ The only module that is given an environment. Nothing inside a workspace can set
 
 import os
 import stat
+import sys
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from agentctl.errors import SettingsError
+from shield.client import check_home, refuse_project
+from shield.errors import ClientError
 from shield.types import Isolation
 
 __all__ = ["ModelChoice", "ProviderName", "Settings", "load"]
@@ -69,9 +72,18 @@ class Settings:
         return self.data / "history.db"
 
 
-def load(environ: Mapping[str, str], *, cwd: Path) -> Settings:
-    """Read file and environment; a variable goes before the file. Raises SettingsError naming file and key."""
+def load(environ: Mapping[str, str], *, cwd: Path, isolation: str | None = None) -> Settings:
+    """Read file and environment; a variable goes before the file, `isolation` of the command line before both.
+
+    Raises SettingsError naming file and key; also where the project set a variable that steers us, or made the home.
+    """
     user = Path(environ.get("HOME") or "/")
+    home = _directory(environ, "SHIELD_HOME", user / ".shield")
+    try:
+        refuse_project(environ, cwd, user=user, import_path=sys.path, prefixes=(sys.prefix, sys.base_prefix))
+        check_home(Path(environ.get("SHIELD_HOME") or home), workspace=cwd, user=user)
+    except ClientError as error:
+        raise SettingsError(error.detail) from None
     file = _directory(environ, "XDG_CONFIG_HOME", user / ".config") / "agentctl" / "config.toml"
     values = _read(file, cwd, user)
     for key in _MODEL_KEYS:
@@ -80,11 +92,11 @@ def load(environ: Mapping[str, str], *, cwd: Path) -> Settings:
             values[key] = environ[name]
     return Settings(
         file=file,
-        home=_directory(environ, "SHIELD_HOME", user / ".shield"),
+        home=home,
         user=user,
         data=_directory(environ, "XDG_DATA_HOME", user / ".local" / "share") / "agentctl",
         model=_model(values),
-        isolation=_isolation(values.get("isolation")),
+        isolation=_isolation(values.get("isolation") if isolation is None else isolation),
         caches=_caches(values.get("caches", []), user),
     )
 

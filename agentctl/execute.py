@@ -14,8 +14,10 @@ from types import MappingProxyType
 from typing import Final, Protocol, TypeVar
 
 from agentctl.errors import CancelledTurnError, ChangedError, GateError, ToolError
-from agentctl.tools import files, git, search, shell, web
+from agentctl.sandbox import Sandbox
+from agentctl.tools import archive, files, git, search, shell, web
 from agentctl.tools.output import Output
+from agentctl.tools.process import Runner, run
 from agentctl.tools.stop import Stop
 from agentctl.tools.warrant import Terms, Warrant, canonical_action, permit_terms
 from agentctl.turns.calls import refusal
@@ -60,7 +62,8 @@ class _Refused:
 class ShieldGate:
     """A `Gate` over one session of one Shield, whose key is pinned: it never changes to another one.
 
-    `before_redeem` is awaited between an ALLOW and its redeem; `reevaluations` 0 switches the second judgement off.
+    Without a `sandbox` everything runs at level `none`. `before_redeem` is awaited between an ALLOW and its redeem;
+    `reevaluations` 0 switches the second judgement off.
     """
 
     def __init__(
@@ -68,7 +71,7 @@ class ShieldGate:
         client: ShieldPort,
         session: OpenedSession,
         *,
-        isolation: Isolation = Isolation.NONE,
+        sandbox: Sandbox | None = None,
         network: web.Network | None = None,
         before_redeem: BeforeRedeem | None = None,
         reevaluations: int = REEVALUATIONS,
@@ -76,7 +79,8 @@ class ShieldGate:
         nonce: Callable[[], str] = lambda: secrets.token_hex(16),
     ) -> None:
         self.session = session
-        self.isolation = isolation
+        self.isolation = Isolation.NONE if sandbox is None else sandbox.offer.strongest
+        self._sandbox = sandbox
         self._client = client
         self._network = network or web.SystemNetwork()
         self._before_redeem = before_redeem
@@ -173,7 +177,7 @@ class ShieldGate:
                 return _Refused(reason=error.detail, stale=True)
             raise self._impostor(error.detail) from None
         # 4. run and report
-        return await self._carry_out(proposal, warrant)
+        return await self._carry_out(proposal, warrant, level)
 
     def _level(self, terms: Terms) -> Isolation:
         """The sandbox level that this call runs at.
@@ -209,10 +213,11 @@ class ShieldGate:
             await self._not_run(jti)
             raise
 
-    async def _carry_out(self, proposal: Proposal, warrant: Warrant) -> ToolResult | _Refused:
+    async def _carry_out(self, proposal: Proposal, warrant: Warrant, level: Isolation) -> ToolResult | _Refused:
         stop = Stop()
+        runner = run if self._sandbox is None else self._sandbox.runner(level, warrant.receipt.allow_hosts)
         began = time.monotonic_ns()
-        work = asyncio.ensure_future(asyncio.to_thread(_run, warrant, stop, self._network))
+        work = asyncio.ensure_future(asyncio.to_thread(_run, warrant, stop, runner, self._network))
         try:
             output = await asyncio.shield(work)
         except asyncio.CancelledError:
@@ -303,10 +308,13 @@ class ShieldGate:
             pass  # an `executing` without outcome counts as run, which is the safe side
 
 
-def _run(warrant: Warrant, stop: Stop, network: web.Network) -> Output:
+def _run(warrant: Warrant, stop: Stop, runner: Runner, network: web.Network) -> Output:
     """The one table from an action's type to what does it. Raises ToolError for a type that nothing here does."""
     if warrant.type == "http_request":
         return web.http_request(warrant, stop, network)
+    starting = _STARTING.get(warrant.type)
+    if starting is not None:
+        return starting(warrant, stop, runner)
     with_stop = _STOPPABLE.get(warrant.type)
     if with_stop is not None:
         return with_stop(warrant, stop)
@@ -317,13 +325,19 @@ def _run(warrant: Warrant, stop: Stop, network: web.Network) -> Output:
     return plain(warrant)
 
 
-_STOPPABLE: Final[Mapping[str, Callable[[Warrant, Stop], Output]]] = MappingProxyType(
+_STARTING: Final[Mapping[str, Callable[[Warrant, Stop, Runner], Output]]] = MappingProxyType(
     {
         "execute_command": shell.execute_command,
         "git_commit": git.git_commit,
         "git_diff": git.git_diff,
         "git_log": git.git_log,
         "git_status": git.git_status,
+    }
+)
+_STOPPABLE: Final[Mapping[str, Callable[[Warrant, Stop], Output]]] = MappingProxyType(
+    {
+        "archive_create": archive.archive_create,
+        "archive_extract": archive.archive_extract,
         "grep_files": search.grep_files,
         "list_directory": search.list_directory,
         "search_files": search.search_files,

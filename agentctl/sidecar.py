@@ -7,6 +7,7 @@ happens. The token's pipe is read by the approver prompt only: this process clos
 
 import asyncio
 import base64
+import contextlib
 import json
 import os
 import selectors
@@ -24,8 +25,10 @@ from typing import Final, Self
 
 from agentctl.errors import SidecarError
 from agentctl.execute import REEVALUATIONS, BeforeRedeem, ShieldGate
+from agentctl.sandbox import Sandbox, with_session
+from agentctl.sandbox.confinement import Confinement
 from agentctl.tools.web import Network
-from shield.client import AsyncClient, Endpoint, agent_token
+from shield.client import AsyncClient, Endpoint, agent_token, check_home, pinned_key
 from shield.errors import ClientError, Reason
 from shield.types import Isolation
 
@@ -41,7 +44,8 @@ _PASSED: Final = ("HOME", "LANG", "LOGNAME", "PATH", "TERM", "TMPDIR", "TZ", "US
 
 @dataclass(slots=True, kw_only=True)
 class Sidecar:
-    """A Shield that answers. `public_key` is set where we started it and it told us; `close` ends one of ours."""
+    """A Shield that answers. `public_key` is what it told us by a descriptor, where we started it, else what it
+    published in its home: a session is opened with that Shield alone. `close` ends one of ours."""
 
     endpoint: Endpoint
     token: str = field(repr=False)
@@ -68,11 +72,12 @@ class Sidecar:
 
 
 async def find(home: Path) -> Sidecar | None:
-    """The Shield that answers on the home's socket, None where there is none.
+    """The Shield that answers on the home's socket, pinned by the key it published there; None where there is none.
 
     Raises ClientError where something is there that must not be talked to.
     """
     endpoint = Endpoint(socket=home / "run" / "shield.sock")
+    check_home(home)
     try:
         token = agent_token(home)
         async with AsyncClient(endpoint, token) as client:
@@ -81,7 +86,7 @@ async def find(home: Path) -> Sidecar | None:
         if error.reason is Reason.SERVICE_UNREACHABLE:
             return None
         raise
-    return Sidecar(endpoint=endpoint, token=token, embedded=False)
+    return Sidecar(endpoint=endpoint, token=token, embedded=False, public_key=pinned_key(home))
 
 
 def start(
@@ -96,6 +101,10 @@ def start(
     here = os.path.realpath(workspace)
     if (os.path.realpath(home) + "/").startswith(here.rstrip("/") + "/"):
         raise SidecarError(f"SHIELD_HOME `{home}` lies in the workspace `{here}`; keep it outside")
+    try:
+        check_home(home, workspace=workspace, user=_user(environ))
+    except ClientError as error:
+        raise SidecarError(error.detail) from None
     ready_read, ready_write = os.pipe()
     parent_read, leash = os.pipe()
     passed = [ready_write, parent_read]
@@ -154,7 +163,7 @@ async def open_gate(
     workspace: Path,
     environ: Mapping[str, str],
     label: str | None = None,
-    isolation: Isolation = Isolation.NONE,
+    confinement: Confinement | None = None,
     sidecar: Sidecar | None = None,
     approver_fd: int | None = None,
     before_redeem: BeforeRedeem | None = None,
@@ -166,6 +175,7 @@ async def open_gate(
     `workspace` is absolute. Raises SidecarError, ClientError (`workspace.untrusted`: no person trusted it yet).
     """
     ours = None
+    check_home(home, workspace=workspace, user=_user(environ))
     if sidecar is None:
         sidecar = await find(home)
     if sidecar is None:
@@ -174,28 +184,40 @@ async def open_gate(
         )
     try:
         async with AsyncClient(sidecar.endpoint, sidecar.token) as client:
-            session = await client.open_session([str(workspace)], isolation=isolation, label=label)
+            level = Isolation.NONE if confinement is None else confinement.offer.strongest
+            session = await client.open_session([str(workspace)], isolation=level, label=label)
             if sidecar.public_key is not None and session.public_key != sidecar.public_key:
                 raise ClientError(
-                    "another Shield than the one that was started answers; nothing is run",
+                    "another Shield than the one whose key was pinned answers; nothing is run",
                     reason=Reason.SERVICE_IMPOSTOR,
                 )
-            yield ShieldGate(
-                client,
-                session,
-                isolation=isolation,
-                network=network,
-                before_redeem=before_redeem,
-                reevaluations=reevaluations,
-            )
+            with contextlib.ExitStack() as stack:
+                sandbox = None
+                if confinement is not None:
+                    places = with_session(confinement.places, session.hidden, session.workspace_roots)
+                    sandbox = stack.enter_context(Sandbox(places, confinement.offer))
+                yield ShieldGate(
+                    client,
+                    session,
+                    sandbox=sandbox,
+                    network=network,
+                    before_redeem=before_redeem,
+                    reevaluations=reevaluations,
+                )
     finally:
         if ours is not None:
             await asyncio.to_thread(ours.close)
 
 
 def python_command(module: str) -> list[str]:
-    """How a module of ours is run: this interpreter, never importing from the current directory (`-P`)."""
-    return [sys.executable, "-P", "-m", module]
+    """How a module of ours is run: this interpreter, never importing from the current directory (`-P`), nor from what
+    the environment or the user's own site says (`-I`) where we are installed."""
+    return [sys.executable, "-P" if import_path() else "-I", "-m", module]
+
+
+def _user(environ: Mapping[str, str]) -> Path | None:
+    home = environ.get("HOME", "")
+    return Path(home) if os.path.isabs(home) else None
 
 
 def _environment(home: Path, environ: Mapping[str, str]) -> dict[str, str]:

@@ -8,13 +8,14 @@ stored as they are and never made again: a reader checks that they *are* canonic
 import json
 import re
 from dataclasses import dataclass
-from typing import Any, Final, NoReturn, cast
+from typing import Any, Final, NoReturn
 
 from audit.errors import BodyTooLargeError, EntryError
 
 VERSION: Final = 1
 MAX_LEAF: Final = 16 * 1024
 """Bytes a record; c2sp.org/tlog-tiles entry bundles carry a 16-bit length, so 65,535 would be the hard wall."""
+_MAX_ENVELOPE: Final = 1024  # more than a leaf takes besides its body, with every field at its longest
 MAX_INT: Final = 2**53 - 1
 MAX_DEPTH: Final = 32
 """Nested containers in a leaf, the envelope itself included."""
@@ -115,16 +116,20 @@ _ENCODER = json.JSONEncoder(
 )
 
 
-def _check(value: object, depth: int) -> None:
+def _check(value: Any, depth: int) -> None:
     """The record profile: plain JSON without floats, ASCII keys, integers that every reader holds, bounded depth."""
     kind = type(value)
     if kind is str or value is None or kind is bool:
         return
     if kind is dict:
         _deep(depth + 1)
-        for key, item in cast(dict[object, object], value).items():
+        for key, item in value.items():
             if type(key) is not str or not key.isascii():
                 raise EntryError("an object key is not an ASCII string; rename it before it is recorded")
+            within = type(item)
+            # most of what there is: text, nothing, and small numbers
+            if within is str or item is None or (within is int and -MAX_INT <= item <= MAX_INT):
+                continue
             _check(item, depth + 1)
     elif isinstance(value, int):
         if not -MAX_INT <= value <= MAX_INT:
@@ -160,6 +165,8 @@ def encode(draft: Draft, *, log: str) -> Encoded:
         ref=draft.ref,
         body=canonical(draft.body),
     )
+    if 4 * len(encoded.body) + _MAX_ENVELOPE <= MAX_LEAF:
+        return encoded  # at four bytes a character at the most
     # INVARIANT: the limit does not depend on when the record is written, so the widest fields count.
     widest = encoded.leaf(log=log, seq=MAX_INT, prev="0" * 64, time=MAX_INT, mono_ns=str(2**64), boot_id="0" * 64)
     if len(widest) > MAX_LEAF:

@@ -10,7 +10,7 @@ import traceback
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-MODULES = ("tier0", "evaluate", "service", "command")
+MODULES = ("tier0", "evaluate", "service", "command", "sandbox")
 
 
 def main() -> int:

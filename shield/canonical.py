@@ -117,7 +117,9 @@ def canonicalise(value: Any) -> tuple[bytes, Json]:
     """The `shield-jcs-1` bytes of a value, and the value that they stand for. Raises InputError as `encode` does."""
     canonical = encode(value)
     # INVARIANT: what encode() wrote is canonical, so reading it back needs no second look
-    return canonical, _unwrap(_CANONICAL_DECODER.decode(canonical.decode("utf-8")))
+    text = canonical.decode("utf-8")
+    read_back = _CANONICAL_DECODER.decode(text)
+    return canonical, _unwrap(read_back) if '"$' in text else read_back  # no other key is an escaped one
 
 
 def digest(canonical: bytes) -> str:
@@ -337,9 +339,16 @@ class _Prepared:
             if type(key) is not str:
                 raise InputError("an object key is not a string", reason=Reason.INPUT_KEY, pointer=pointer)
             # Python sorts by code point, RFC 8785 by UTF-16 code unit: they differ only from U+D800 up
-            if key and max(key) >= "\ud800":
+            if not key.isascii() and max(key) >= "\ud800":
                 self.slow = True
-            ready[key] = self.take(item, depth - 1, f"{pointer}/{key}")
+            kind = type(item)
+            if kind is str or item is None or (kind is int and -MAX_SAFE_INTEGER <= item <= MAX_SAFE_INTEGER):
+                self.left -= 1  # as `take` does, for most of what there is
+                ready[key] = item
+            else:
+                ready[key] = self.take(item, depth - 1, f"{pointer}/{key}")
+        if self.left < 0:
+            raise _too_many(self.limit)
         if len(ready) == 1:
             (key,) = ready
             if _INT_KEY.fullmatch(key):

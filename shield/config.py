@@ -20,6 +20,7 @@ __all__ = [
     "EXEC_UMASK",
     "Config",
     "Home",
+    "agent_homes",
     "exec_env",
     "home_from",
     "load",
@@ -173,6 +174,11 @@ class Home:
         return os.path.join(self.run, "shield.lock")
 
     @property
+    def permit_key(self) -> str:
+        """The public half of the running Shield's permit key, for who did not start it."""
+        return os.path.join(self.run, "permit.pub")
+
+    @property
     def trusted(self) -> str:
         return os.path.join(self.path, "trusted.json")
 
@@ -254,6 +260,14 @@ def user_home(environ: Mapping[str, str]) -> str:
     """What `~` means: `$HOME` if it is absolute, else what the password database says."""
     home = environ.get("HOME", "")
     return home if os.path.isabs(home) else pwd.getpwuid(os.getuid()).pw_dir
+
+
+def agent_homes(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Where agentctl keeps its configuration and its sessions (XDG Base Directory Specification)."""
+    user = user_home(environ)
+    bases = (("XDG_CONFIG_HOME", ".config"), ("XDG_DATA_HOME", os.path.join(".local", "share")))
+    given = ((environ.get(name, ""), os.path.join(user, default)) for name, default in bases)
+    return tuple(os.path.join(base if os.path.isabs(base) else default, "agentctl") for base, default in given)
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------

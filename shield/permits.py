@@ -41,6 +41,7 @@ _PERMIT_CLAIMS = (
 )
 _RECEIPT_CLAIMS = "jti iss aud act state nonce seq exp files shell env allow_hosts".split()  # noqa: SIM905  # as CONTRACTS
 _MAX_TOKEN = 1 << 20
+_COMPACT = json.JSONEncoder(separators=(",", ":"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,13 +94,23 @@ class PermitKey:
 
     def sign_permit(self, permit: Permit) -> str:
         """The permit as a compact JWT."""
-        claims = {name: getattr(permit, name) for name in _PERMIT_CLAIMS if name not in ("iss", "aud")}
-        claims |= {
+        claims = {
+            "jti": permit.jti,
             "iss": _ISSUER,
+            "sub": permit.sub,
+            "sid": permit.sid,
+            "tcid": permit.tcid,
+            "iat": permit.iat,
+            "exp": permit.exp,
             "aud": _PERMIT_AUDIENCE,
+            "act": permit.act,
+            "state": permit.state,
+            "env": permit.env,
+            "pol": permit.pol,
             "need": int(permit.need),
             "tier": int(permit.tier),
-            "wsr": list(permit.wsr),
+            "seq": permit.seq,
+            "wsr": permit.wsr,
             "iso": permit.iso.value,
         }
         return self._sign(claims, _PERMIT_TYPE)
@@ -156,7 +167,7 @@ class PermitKey:
 
 
 def _json(value: Mapping[str, Any]) -> bytes:
-    return json.dumps(value, separators=(",", ":")).encode("utf-8")
+    return _COMPACT.encode(value).encode("utf-8")
 
 
 def _base64(raw: bytes) -> bytes:

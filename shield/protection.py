@@ -4,10 +4,16 @@ Protection looks at facts only, at `categories` and, for anything but a listing,
 Deny here is final; a `need` here can be raised by policy and lowered by nobody.
 """
 
+import posixpath
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+import re2  # type: ignore[import-untyped]  # the wheel has no stubs
 
 from shield.facts.place import Protected
+from shield.facts.programs.aims import Aim, aim
 from shield.types import (
     Access,
     Answer,
@@ -15,6 +21,7 @@ from shield.types import (
     Dynamic,
     Facts,
     IpClass,
+    Operation,
     Opinion,
     PathFact,
     Severity,
@@ -29,7 +36,13 @@ _ANY = frozenset(Access)
 # Commands of our own that only judge: they change nothing and hold no secret.
 _HARMLESS_OWN = {"shield": frozenset({"check", "eval", "lint", "explain", "diff"}), "agentctl": frozenset({"tools"})}
 _OWN_MODULES = frozenset({"shield", "agentctl"})
-_SIGNALLERS = frozenset({"kill", "pkill", "killall", "skill", "xkill", "gdb", "strace", "ltrace", "lldb", "fuser"})
+_OWN_NAME = re.compile(r"(?<![a-z0-9])(?:shield|agentctl)(?:-sidecar)?(?![a-z0-9])", re.IGNORECASE)
+_OWN_SERVICES = ("shield", "shield.service", "agentctl", "agentctl.service")
+_FINDERS = frozenset({"pgrep", "pidof", "ps", "grep", "egrep", "rg", "awk", "lsof", "fuser", "cat", "ss", "netstat"})
+_PORTLESS = frozenset({"ping", "ping6", "dig", "host", "nslookup", "drill", "traceroute", "tracepath", "mtr", "whois"})
+_KEYRINGS = frozenset({"secret-tool", "security", "keyring", "kwallet-query", "kwalletcli", "keyctl", "lssecret"})
+# Modules that run the module named behind them.
+_LAUNCHERS = frozenset({"pdb", "cProfile", "profile", "trace", "coverage", "runpy", "debugpy", "viztracer"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,16 +127,7 @@ def protect(facts: Facts, protected: Protected) -> tuple[Opinion, ...]:
     found: list[Opinion] = []
     if any(path.categories & _GUARDED or path.covers & _GUARDED for path in facts.paths):
         found.extend(_of_paths(facts))
-    if any(host.ip_class is IpClass.LOOPBACK and host.port in protected.ports for host in facts.hosts):
-        found.append(
-            _opinion(
-                "listener",
-                Answer.BLOCK,
-                Tier.PERSON,
-                "Shield's own listener is out of reach for tools",
-                "do not call Shield; it judges every call by itself",
-            )
-        )
+    found.extend(_of_hosts(facts, protected.ports))
     found.extend(_of_commands(facts.commands, protected))
     return tuple(found)
 
@@ -149,7 +153,32 @@ def _covers(path: PathFact, guard: _Guard) -> bool:
     return path.access in guard.accesses and path.access is not Access.LIST and guard.category in path.covers
 
 
-def _of_commands(commands: Iterable[CommandFact], protected: Protected) -> Iterable[Opinion]:
+def _of_hosts(facts: Facts, ports: frozenset[int]) -> Iterable[Opinion]:
+    if any(host.ip_class is IpClass.LOOPBACK and host.port in ports for host in facts.hosts):
+        yield _listener(Answer.BLOCK)
+        return
+    # Names are not looked up: one may lead here. Of this machine without a port, any port may be meant.
+    portless = bool(facts.commands) and all(
+        command.name in _PORTLESS or Operation.NETWORK not in command.operations for command in facts.commands
+    )
+    for host in facts.hosts:
+        named = host.ip_class is IpClass.NAME and host.port in ports
+        if named or (ports and host.ip_class is IpClass.LOOPBACK and host.port is None and not portless):
+            yield _listener(Answer.NO_OBJECTION)
+            return
+
+
+def _listener(answer: Answer) -> Opinion:
+    return _opinion(
+        "listener",
+        answer,
+        Tier.PERSON,
+        "Shield's own listener is out of reach for tools",
+        "do not call Shield; it judges every call by itself",
+    )
+
+
+def _of_commands(commands: tuple[CommandFact, ...], protected: Protected) -> Iterable[Opinion]:
     for command in commands:
         if _calls_us(command):
             yield _opinion(
@@ -159,37 +188,134 @@ def _of_commands(commands: Iterable[CommandFact], protected: Protected) -> Itera
                 "the commands that administer Shield and agentctl are a person's",
                 "ask the user to run it",
             )
-        if command.name in _SIGNALLERS:
-            if _aims_at_us(command, protected):
-                yield _opinion(
-                    "process",
-                    Answer.BLOCK,
-                    Tier.PERSON,
-                    "Shield's and agentctl's processes are not signalled or traced",
-                    "name the process that you mean by its number",
-                )
-            elif command.dynamic is not Dynamic.NONE or command.name != "kill":
-                yield _opinion(
-                    "process",
-                    Answer.NO_OBJECTION,
-                    Tier.PERSON,
-                    "which process this reaches cannot be told before it runs",
-                    "find the process number first, then `kill NUMBER`",
-                )
+        if _asks_keyring(command):
+            yield _opinion(
+                "keyring",
+                Answer.BLOCK,
+                Tier.PERSON,
+                "Shield's own keys and tokens are out of reach for agents",
+                "ask the user to answer the question that is open",
+            )
+        aimed = aim(command)
+        if aimed is None:
+            continue
+        if aimed.ports & protected.ports:
+            yield _listener(Answer.BLOCK)
+        elif _reaches(aimed, protected) or (aimed.unsure and _finds_us(command, commands, protected)):
+            yield _opinion(
+                "process",
+                Answer.BLOCK,
+                Tier.PERSON,
+                "Shield's and agentctl's processes are not signalled, traced or stopped",
+                "name the process or service that you mean, by its number or full name",
+            )
+        elif aimed.unsure:
+            yield _opinion(
+                "process",
+                Answer.NO_OBJECTION,
+                Tier.PERSON,
+                "which process this reaches cannot be told before it runs",
+                "find the process number first, then `kill NUMBER`",
+            )
+
+
+def _reaches(aimed: Aim, protected: Protected) -> bool:
+    if aimed.everything or aimed.pids & protected.pids:
+        return True
+    if any(_OWN_NAME.search(word) or _globs(word, _OWN_SERVICES) for word in (*aimed.services, *aimed.names)):
+        return True
+    programs = {_program(line) for line in protected.processes}
+    if any(word.casefold() in programs for word in aimed.names):
+        return True
+    return any(_matches(pattern, protected, full=aimed.full) for pattern in aimed.patterns)
+
+
+def _finds_us(killer: CommandFact, commands: tuple[CommandFact, ...], protected: Protected) -> bool:
+    """Whether the line looks for our processes and signals what it finds: `kill $(pgrep -f shield)`."""
+    if killer.dynamic is Dynamic.NONE:
+        return False
+    for command in commands:
+        if command.name in _FINDERS:
+            words = [word for word in command.argv[1:] if not word.startswith("-")]
+            if any(_OWN_NAME.search(word) for word in words):
+                return True
+            if command.name in ("pgrep", "pidof") and any(_matches(word, protected, full=True) for word in words):
+                return True
+    return False
+
+
+def _matches(pattern: str, protected: Protected, *, full: bool) -> bool:
+    """Whether the extended regular expression finds one of our processes. One that RE2 does not take finds none."""
+    options = re2.Options()
+    options.log_errors = False
+    options.case_sensitive = False
+    try:
+        expression = re2.compile(pattern, options)
+    except (re2.error, UnicodeError):
+        return False
+    return any(expression.search(line if full else _program(line)) for line in protected.processes)
+
+
+def _program(line: str) -> str:
+    """The name that the kernel gives a process of this command line: TASK_COMM_LEN is 16 with the NUL."""
+    return posixpath.basename(line.partition(" ")[0])[:15].casefold()
+
+
+def _globs(word: str, names: Iterable[str]) -> bool:
+    return any(mark in word for mark in "*?[") and any(fnmatchcase(name, word.lower()) for name in names)
+
+
+def _asks_keyring(command: CommandFact) -> bool:
+    words = command.argv[1:]
+    module = _module(words) if command.name.startswith(("python", "pypy")) else None
+    if command.name in _KEYRINGS or (module is not None and module[0] == "keyring"):
+        return any(_OWN_NAME.search(word) for word in words)
+    return False
 
 
 def _calls_us(command: CommandFact) -> bool:
     name, arguments = command.name, command.argv[1:]
     if name.startswith(("python", "pypy")):
-        module = _module(arguments)
-        if module is None or module[0].partition(".")[0] not in _OWN_MODULES:
+        named = _ours_in_python(arguments)
+        if named is None:
             return False
-        name, arguments = module[0].partition(".")[0], module[1]
+        name, arguments = named
+    elif name == "uvx" or (name in ("uv", "pipx") and "run" in arguments):
+        at = next((index for index, word in enumerate(arguments) if word in _OWN_MODULES), None)
+        name, arguments = ("", ()) if at is None else (arguments[at], arguments[at + 1 :])
+    elif name not in _HARMLESS_OWN and command.program is not None:
+        # a link to our program by another name
+        name = posixpath.basename(command.program)
     if name not in _HARMLESS_OWN:
         return False
     words = [word for word in arguments if not word.startswith("-")]
     asks_help = any(word in ("--help", "--version") for word in arguments) and not words
     return not asks_help and (not words or words[0] not in _HARMLESS_OWN[name])
+
+
+def _ours_in_python(arguments: tuple[str, ...]) -> tuple[str, tuple[str, ...]] | None:
+    """The program of ours that a Python is told to run, and its arguments."""
+    module = _module(arguments)
+    if module is not None:
+        name = module[0].partition(".")[0]
+        if name in _LAUNCHERS:
+            inner = module[1][module[1].index("-m") + 1 :] if "-m" in module[1] else module[1]
+            script = not inner or inner[0].endswith(".py") or "/" in inner[0]
+            return _own_script(inner) if script else _ours_in_python(("-m", *inner))
+        return (name, module[1]) if name in _OWN_MODULES else None
+    at = next((index for index, word in enumerate(arguments) if not word.startswith("-")), None)
+    return _own_script(arguments[at:]) if at is not None and "-c" not in arguments[:at] else None
+
+
+def _own_script(words: tuple[str, ...]) -> tuple[str, tuple[str, ...]] | None:
+    """`…/bin/shield ARGUMENTS` and `…/shield/__main__.py ARGUMENTS`, run as scripts."""
+    folder, _, last = words[0].rpartition("/") if words else ("", "", "")
+    if folder and last in _OWN_MODULES and posixpath.basename(folder) in ("bin", "Scripts"):
+        return last, words[1:]
+    parent = posixpath.basename(folder)
+    if last.endswith(".py") and parent in _OWN_MODULES and last in ("__main__.py", "cli.py"):
+        return parent, words[1:]
+    return None
 
 
 def _module(arguments: tuple[str, ...]) -> tuple[str, tuple[str, ...]] | None:
@@ -206,15 +332,6 @@ def _module(arguments: tuple[str, ...]) -> tuple[str, tuple[str, ...]] | None:
             rest = arguments[index + 1 :]
             return (rest[0], rest[1:]) if rest else None
     return None
-
-
-def _aims_at_us(command: CommandFact, protected: Protected) -> bool:
-    pids = {str(pid) for pid in protected.pids}
-    words = command.argv[1:]
-    if command.name == "kill":
-        # `kill -9 -1` is every process of the user; a negative number is a process group
-        return any(word.lstrip("-") in pids for word in words) or (len(words) > 1 and "-1" in words[1:])
-    return any(word in pids or "shield" in word.lower() or "agentctl" in word.lower() for word in words)
 
 
 def _opinion(rule: str, answer: Answer, need: Tier, reason: str, advice: str) -> Opinion:

@@ -10,8 +10,8 @@ from types import MappingProxyType
 from typing import Final
 
 __all__ = [
+    "CONFINED_NAMES",
     "PROTECTED_CATEGORIES",
-    "PROXY_ENV",
     "PROXY_PORT",
     "Access",
     "Action",
@@ -55,6 +55,7 @@ __all__ = [
     "TextFact",
     "Tier",
     "Verdict",
+    "confined_env",
 ]
 
 # What the strict reader yields.
@@ -191,7 +192,7 @@ _ISOLATION_RANK = {Isolation.NONE: 0, Isolation.STATE_HIDDEN: 1, Isolation.CONFI
 PROXY_PORT: Final = 8118  # on the loopback of a confined command; only hosts that its receipt permits are behind it
 _PROXY: Final = f"http://127.0.0.1:{PROXY_PORT}"
 _PAST_PROXY: Final = "localhost,127.0.0.1,::1"
-PROXY_ENV: Final[Mapping[str, str]] = MappingProxyType(
+_CONFINED_ENV: Final[Mapping[str, str]] = MappingProxyType(
     {
         "HTTP_PROXY": _PROXY,
         "HTTPS_PROXY": _PROXY,
@@ -201,6 +202,13 @@ PROXY_ENV: Final[Mapping[str, str]] = MappingProxyType(
         "no_proxy": _PAST_PROXY,
     }
 )
+# INVARIANT: facts take these for variables of unknown content, so what is judged holds with and without them
+CONFINED_NAMES: Final = frozenset((*_CONFINED_ENV, "TMPDIR"))
+
+
+def confined_env(uid: int) -> dict[str, str]:
+    """What a confined command's environment holds besides the session's: its proxy, and the folder of its own."""
+    return {**_CONFINED_ENV, "TMPDIR": f"/tmp/agentctl-{uid}"}  # noqa: S108  # made by the executor, for it alone
 
 
 class Scope(StrEnum):
@@ -516,7 +524,9 @@ class Hidden:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """An agent's session: where it may work and what its commands are run with. `owner` is the token's id."""
+    """An agent's session: where it may work and what its commands are run with. `owner` is the token's id, `pids` are
+    the processes and process groups that opened it, as far as they are known; `root_ids` are device and inode of each
+    workspace root at that moment."""
 
     id: str
     owner: str
@@ -529,6 +539,8 @@ class Session:
     label: str | None = None
     env_digest: str = ""
     created_at: int = 0
+    root_ids: tuple[tuple[int, int], ...] = ()
+    pids: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

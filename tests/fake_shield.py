@@ -97,6 +97,7 @@ class FakeShield:
         self.hash: Callable[[str], str] = lambda digest: digest
         self.content: Callable[[list[dict[str, str]]], list[dict[str, str]]] = lambda content: content
         self.hosts: tuple[HostFact, ...] = ()
+        self.publishes = True
         self.env = dict(ENV)
         self.shell = "/bin/bash"
         self.roots: list[str] = []
@@ -119,6 +120,10 @@ class FakeShield:
         return Endpoint(socket=self.socket)
 
     def start(self) -> None:
+        if self.publishes:
+            published = self.folder / "run" / "permit.pub"
+            published.write_bytes(base64.b64encode(self.key.public) + b"\n")
+            published.chmod(0o600)
         self._server = _Server(self)
         threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
 

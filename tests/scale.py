@@ -12,6 +12,11 @@ _SIZES = {  # name: (CI, soak)
     "canonical_differential": (2_000, 200_000),
     "resolver_trees": (150, 20_000),
     "kill_rounds": (3, 100),
+    "storm_service": (84, 20_000),
+    "storm_tools": (520, 50_000),
+    "storm_root": (24, 3_000),
+    "quiet_actions": (114, 5_000),
+    "execution_contract": (300, 20_000),
 }
 
 

@@ -79,12 +79,12 @@ class FakeSessions:
     def __init__(self) -> None:
         self.owners: dict[str, str] = {}
 
-    def open(self, roots, isolation, label, *, owner, agent):
+    def open(self, roots, isolation, label, *, owner, agent, pids=frozenset()):
         if roots == ("/untrusted",):
             raise RefusedError("`/untrusted` is not trusted; run `shield trust`", reason=Reason.WORKSPACE_UNTRUSTED)
         name = f"sess-{len(self.owners) + 1}"
         self.owners[name] = owner
-        return replace(SESSION, id=name, owner=owner, agent=agent, isolation=isolation, workspace_roots=roots)
+        return replace(SESSION, id=name, owner=owner, agent=agent, isolation=isolation, workspace_roots=roots, pids=pids)
 
     def get(self, session_id, *, owner):
         if self.owners.get(session_id) != owner:

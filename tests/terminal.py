@@ -108,6 +108,18 @@ class Terminal:
         """Keys, at once; `\\x03` is Ctrl-C, `\\x04` Ctrl-D."""
         os.write(self.master, text.encode())
 
+    def answer(self, word: str) -> None:
+        """A word and Enter as a person types them, each key once the one before stands there."""
+        for key in word:
+            self.answer_key(key)
+        self.type("\n")
+
+    def answer_key(self, key: str) -> None:
+        """One key; returns when it stands there."""
+        at = len(self.seen)
+        self.type(key)
+        self.wait_for(lambda: key in self.seen[at:])
+
     def end(self) -> int:
         """Wait for the end; the exit code. All that was printed is in `seen`."""
         limit = time.monotonic() + PATIENCE_S

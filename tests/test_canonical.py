@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from scale import scale, seed
 from shared_data import shared
-from shield.canonical import MAX_DEPTH, MAX_NODES, MAX_SAFE_INTEGER, decode, digest, encode, parse
+from shield.canonical import MAX_DEPTH, MAX_NODES, MAX_SAFE_INTEGER, canonicalise, decode, digest, encode, parse
 from shield.errors import InputError, Reason
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
@@ -112,6 +112,23 @@ def test_canonicalising_is_idempotent_and_loses_nothing(value):
     canonical = encode(value)
     assert encode(decode(canonical)) == canonical
     assert decode(canonical) == value
+
+
+@given(VALUES)
+@example({"$int": 1})
+@example({"a": [2**60, {"$$int": "$"}]})
+def test_a_canonical_value_is_what_its_bytes_stand_for(value):
+    canonical, read_back = canonicalise(value)
+    assert canonical == encode(value)
+    assert repr(read_back) == repr(decode(canonical))
+
+
+def test_every_value_of_an_object_counts():
+    for item in ("x", None, True, 7, [], 2**60):
+        encode(dict.fromkeys(map(str, range(MAX_NODES - 1)), item))
+        with pytest.raises(InputError) as caught:
+            encode(dict.fromkeys(map(str, range(MAX_NODES)), item))
+        assert caught.value.reason is Reason.INPUT_NODES
 
 
 @given(VALUES)

@@ -1,11 +1,12 @@
 """What kind of place an IP address is, and whether a judged host may lead there."""
 
 import ipaddress
+from collections.abc import Iterable
 from typing import Final
 
 from shield.types import IpClass
 
-__all__ = ["address_class", "permitted"]
+__all__ = ["address_class", "permitted", "permitted_addresses"]
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -71,6 +72,18 @@ def permitted(judged: IpClass, found: IpClass) -> bool:
     if judged is IpClass.NAME:
         return found is IpClass.PUBLIC
     return judged is found
+
+
+def permitted_addresses(judged: IpClass, found: Iterable[str]) -> list[str]:
+    """Those of the addresses that a look-up gave to which a host of this class may lead, in their order."""
+    kept = []
+    for address in found:
+        try:
+            if permitted(judged, address_class(address)):
+                kept.append(address)
+        except ValueError:
+            continue  # no address at all
+    return kept
 
 
 def _inner(address: Address) -> Address:

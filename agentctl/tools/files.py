@@ -1,16 +1,15 @@
-"""The file tools. Each acts through descriptors of what was judged; a write is a new file moved over the old one."""
+"""The file tools. Each acts through descriptors of what was judged; a write puts a new file in the old one's place."""
 
-import errno
 import os
-import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
 from agentctl.errors import ChangedError, ToolError
-from agentctl.tools.descriptors import parent, read_judged, regular, same_directory
+from agentctl.tools.descriptors import READ_DIRECTORY, parent, read_judged, regular, same_directory
 from agentctl.tools.output import MAX_CONTENT, Capture, Digest, Output, of_bytes
+from agentctl.tools.placement import create, entry, os_errors, remove, rename_free, replace, settle
 from agentctl.tools.warrant import Warrant
 from shield.types import FileIdentity, FileRole
 
@@ -21,6 +20,8 @@ __all__ = [
     "delete_file",
     "edit_file",
     "move_file",
+    "pinned",
+    "put",
     "read_file",
     "write_file",
 ]
@@ -67,8 +68,8 @@ def write_file(warrant: Warrant) -> Output:
     """Payload: path, content."""
     content = warrant.text("content").encode("utf-8")
     judged = warrant.file(FileRole.TARGET)
-    with _target(judged) as (folder, name, old):
-        _replace(folder, name, content, old, judged.path)
+    with pinned(judged) as (folder, name, old):
+        put(folder, name, content, old, judged.path)
     return of_bytes("content", b"", note=f"wrote {len(content)} bytes to {judged.path}")
 
 
@@ -90,10 +91,10 @@ def edit_file(warrant: Warrant) -> Output:
         result = content.replace(old, new)
         with parent(base.path) as (folder, name):
             _check_parents(warrant, base.path, folder)
-            now = _entry(folder, name)
-            if now is None or _version(now) != _version(before):
+            now = entry(folder, name)
+            if now is None or (now.st_dev, now.st_ino) != (before.st_dev, before.st_ino):
                 raise ChangedError(f"`{base.path}` changed while it was edited; nothing was done")
-            _replace(folder, name, result, now, base.path)
+            replace(folder, name, result, now, base.path, unchanged=lambda: _holds(descriptor, content))
     times = "once" if found == 1 else f"{found} times"
     return of_bytes("content", b"", note=f"replaced {times} in {base.path}, now {len(result)} bytes")
 
@@ -101,10 +102,10 @@ def edit_file(warrant: Warrant) -> Output:
 def create_directory(warrant: Warrant) -> Output:
     """Payload: path. One directory; its parent must exist."""
     judged = warrant.file(FileRole.TARGET)
-    with _target(judged, kind=stat.S_ISDIR) as (folder, name, old):
+    with pinned(judged, kind=stat.S_ISDIR) as (folder, name, old):
         if old is not None:
             return of_bytes("content", b"", note=f"{judged.path} already exists")
-        with _os_errors(judged.path):
+        with os_errors(judged.path):
             os.mkdir(name, 0o777, dir_fd=folder)
     return of_bytes("content", b"", note=f"made the directory {judged.path}")
 
@@ -115,8 +116,8 @@ def delete_file(warrant: Warrant) -> Output:
     with _existing(warrant, judged) as (folder, name, found):
         if stat.S_ISDIR(found.st_mode):
             raise ToolError(f"`{judged.path}` is a directory; use delete_directory")
-        with _os_errors(judged.path):
-            os.unlink(name, dir_fd=folder)
+        with os_errors(judged.path):
+            remove(folder, name, found, judged.path)
     return of_bytes("content", b"", note=f"deleted {judged.path}")
 
 
@@ -128,8 +129,10 @@ def delete_directory(warrant: Warrant) -> Output:
     with _existing(warrant, judged) as (folder, name, found):
         if not stat.S_ISDIR(found.st_mode):
             raise ToolError(f"`{judged.path}` is no directory; use delete_file")
-        with _os_errors(judged.path):
-            os.rmdir(name, dir_fd=folder)
+        if not _is_empty(folder, name):
+            raise ToolError(f"`{judged.path}` is not empty; delete its files first")
+        with os_errors(judged.path):
+            remove(folder, name, found, judged.path)
     return of_bytes("content", b"", note=f"deleted the directory {judged.path}")
 
 
@@ -139,8 +142,9 @@ def copy_file(warrant: Warrant) -> Output:
     target = warrant.file(FileRole.TARGET)
     with regular(source) as descriptor:
         content = read_judged(source, descriptor)
-        with _target(target) as (folder, name, old):
-            _replace(folder, name, content, old, target.path)
+        mode = stat.S_IMODE(os.fstat(descriptor).st_mode) & 0o777
+        with pinned(target) as (folder, name, old):
+            put(folder, name, content, old, target.path, mode=mode)
     return of_bytes("content", b"", note=f"copied {len(content)} bytes to {target.path}")
 
 
@@ -153,15 +157,17 @@ def move_file(warrant: Warrant) -> Output:
     if len(sources) != 1 or len(targets) != 1:
         raise ToolError("a move needs one thing that exists and one place that is free, and they must differ")
     source, target = sources[0], targets[0]
-    with _existing(warrant, source) as (from_folder, from_name, found), _target(target) as (folder, name, old):
+    with _existing(warrant, source) as (from_folder, from_name, found), pinned(target) as (folder, name, old):
         if old is not None:
             raise ToolError(f"`{target.path}` already exists; delete it first or choose another name")
-        with _os_errors(target.path):
-            if stat.S_ISREG(found.st_mode):
-                os.link(from_name, name, src_dir_fd=from_folder, dst_dir_fd=folder, follow_symlinks=False)
-                os.unlink(from_name, dir_fd=from_folder)
-            else:  # a directory or link: rename would only replace an empty directory
-                os.rename(from_name, name, src_dir_fd=from_folder, dst_dir_fd=folder)
+        with os_errors(target.path):
+            rename_free(from_name, name, source_folder=from_folder, folder=folder)
+            moved = entry(folder, name)
+            if moved is None or (moved.st_dev, moved.st_ino) != (found.st_dev, found.st_ino):
+                rename_free(name, from_name, source_folder=folder, folder=from_folder)
+                raise ChangedError(f"`{source.path}` is not what was judged; nothing was done")
+        settle(folder)
+        settle(from_folder)
     return of_bytes("content", b"", note=f"moved to {target.path}")
 
 
@@ -169,13 +175,13 @@ def move_file(warrant: Warrant) -> Output:
 
 
 @contextmanager
-def _target(judged: FileIdentity, *, kind: object = stat.S_ISREG) -> Iterator[tuple[int, str, os.stat_result | None]]:
+def pinned(judged: FileIdentity, *, kind: object = stat.S_ISREG) -> Iterator[tuple[int, str, os.stat_result | None]]:
     """The pinned parent of something to write, its name, and what stands there now (None: nothing, as judged)."""
     if judged.dev is None or judged.ino is None:
         raise ToolError(f"the directory of `{judged.path}` does not exist; make it first")
     with parent(judged.path) as (folder, name):
         same_directory(judged, folder)
-        found = _entry(folder, name)
+        found = entry(folder, name)
         if (found is None) != judged.absent:
             raise ChangedError(f"`{judged.path}` came or went since it was judged; nothing was done")
         fits = stat.S_ISDIR if kind is stat.S_ISDIR else stat.S_ISREG
@@ -196,90 +202,46 @@ def _existing(warrant: Warrant, judged: FileIdentity) -> Iterator[tuple[int, str
     ]
     with parent(judged.path) as (folder, name):
         same_directory(judged, folder)
-        found = _entry(folder, name)
+        found = entry(folder, name)
         if found is None or not things or any((e.dev, e.ino) != (found.st_dev, found.st_ino) for e in things):
             raise ChangedError(f"`{judged.path}` is not what was judged; nothing was done")
         yield folder, name, found
 
 
-def _check_parents(warrant: Warrant, path: str, folder: int) -> None:
-    for entry in warrant.receipt.files:
-        if entry.role is FileRole.TARGET and entry.path == path:
-            same_directory(entry, folder)
+def _holds(descriptor: int, content: bytes) -> bool:
+    """Whether an open file still holds exactly this."""
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    left = memoryview(content)
+    while piece := os.read(descriptor, _CHUNK):
+        if left[: len(piece)] != piece:
+            return False
+        left = left[len(piece) :]
+    return not left
 
 
-def _entry(folder: int, name: str) -> os.stat_result | None:
+def _is_empty(folder: int, name: str) -> bool:
+    """Whether there is nothing in a directory; also where that cannot be seen, as deleting it will tell."""
     try:
-        return os.stat(name, dir_fd=folder, follow_symlinks=False)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise ToolError(f"`{name}` cannot be examined: {error.strerror}") from None
-
-
-def _version(entry: os.stat_result) -> tuple[int, int, int, int, int]:
-    return entry.st_dev, entry.st_ino, entry.st_size, entry.st_mtime_ns, entry.st_ctime_ns
-
-
-def _replace(folder: int, name: str, content: bytes, old: os.stat_result | None, path: str) -> None:
-    """Write beside, make it durable, move it into place: a reader sees the old file or the new one, never a half."""
-    beside = f".{secrets.token_hex(8)}.tmp"  # CVE-2026-46406: a name that cannot be foreseen, O_EXCL
-    with _os_errors(path):
-        descriptor = os.open(
-            beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666, dir_fd=folder
-        )
-        try:
-            with os.fdopen(descriptor, "wb", buffering=0) as file:
-                rest = memoryview(content)
-                while rest:
-                    rest = rest[file.write(rest) :]
-                if old is not None:
-                    _keep(descriptor, old)
-                os.fsync(descriptor)
-            if old is None:
-                # INVARIANT: what was judged as new replaces nothing, not even a file made this very moment
-                os.link(beside, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
-                os.unlink(beside, dir_fd=folder)
-            else:
-                os.rename(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
-        except BaseException:
-            try:
-                os.unlink(beside, dir_fd=folder)
-            except FileNotFoundError:
-                pass  # already moved into place
-            raise
-    _settle(folder)
-
-
-def _keep(descriptor: int, old: os.stat_result) -> None:
-    """Owner, group and permission bits of the file that is replaced; never a set-id bit."""
-    made = os.fstat(descriptor)
-    if (made.st_uid, made.st_gid) != (old.st_uid, old.st_gid):
-        os.fchown(descriptor, old.st_uid, old.st_gid)
-    os.fchmod(descriptor, stat.S_IMODE(old.st_mode) & 0o777)
-
-
-def _settle(folder: int) -> None:
-    """Make the new name durable; some file systems cannot, and the write stands all the same."""
-    try:
-        descriptor = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
+        descriptor = os.open(name, READ_DIRECTORY, dir_fd=folder)
     except OSError:
-        return
+        return True
     try:
-        os.fsync(descriptor)
-    except OSError:
-        pass
+        with os.scandir(descriptor) as entries:
+            return next(entries, None) is None
     finally:
         os.close(descriptor)
 
 
-@contextmanager
-def _os_errors(path: str) -> Iterator[None]:
-    try:
-        yield
-    except FileExistsError:
-        raise ChangedError(f"`{path}` was made by someone else just now; nothing was done") from None
-    except OSError as error:
-        if error.errno == errno.EXDEV:
-            raise ToolError(f"`{path}` is on another file system; copy it instead") from None
-        raise ToolError(f"`{path}` cannot be written: {error.strerror}") from None
+def _check_parents(warrant: Warrant, path: str, folder: int) -> None:
+    for named in warrant.receipt.files:
+        if named.role is FileRole.TARGET and named.path == path:
+            same_directory(named, folder)
+
+
+def put(folder: int, name: str, content: bytes, old: os.stat_result | None, path: str, *, mode: int = 0o666) -> None:
+    """A new file with `mode` less the umask, or new content for `old`, which keeps its own. See `placement`."""
+    if old is None:
+        create(folder, name, content, path, mode=mode)
+        settle(folder)
+    else:
+        replace(folder, name, content, old, path)

@@ -20,7 +20,7 @@ from typing import Final
 from agentctl.errors import ToolError
 from agentctl.tools.descriptors import directory
 from agentctl.tools.output import Output
-from agentctl.tools.process import Child, run
+from agentctl.tools.process import Child, Runner, run
 from agentctl.tools.stop import Stop
 from agentctl.tools.warrant import Warrant
 from shield.types import Json, OutcomeStatus
@@ -74,26 +74,27 @@ class _Repository:
     root: str
     real: str
     made: str
+    runner: Runner
 
 
-def git_status(warrant: Warrant, stop: Stop) -> Output:
+def git_status(warrant: Warrant, stop: Stop, runner: Runner = run) -> Output:
     """Payload: path (pathspec, literal)."""
-    with _repository(warrant, stop) as repository:
+    with _repository(warrant, stop, runner) as repository:
         arguments = ["status", "--porcelain=v1", "--branch", "--ignore-submodules=all", "--no-renames"]
         return _git(warrant, stop, repository, [*arguments, *_within(warrant, repository)])
 
 
-def git_diff(warrant: Warrant, stop: Stop) -> Output:
+def git_diff(warrant: Warrant, stop: Stop, runner: Runner = run) -> Output:
     """Payload: path; args: some of the plain output flags, `--staged`, and up to two revisions."""
-    with _repository(warrant, stop) as repository:
+    with _repository(warrant, stop, runner) as repository:
         fixed = ["diff", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all", "--submodule=short"]
         arguments = _arguments(warrant.payload.get("args"), _DIFF_FLAGS)
         return _git(warrant, stop, repository, [*fixed, *arguments, *_within(warrant, repository)])
 
 
-def git_log(warrant: Warrant, stop: Stop) -> Output:
+def git_log(warrant: Warrant, stop: Stop, runner: Runner = run) -> Output:
     """Payload: path; args: some of the plain output flags, a count such as `-n5`, and up to two revisions."""
-    with _repository(warrant, stop) as repository:
+    with _repository(warrant, stop, runner) as repository:
         fixed = ["log", "--no-ext-diff", "--no-textconv", "--no-show-signature", "--ignore-submodules=all"]
         arguments = _arguments(warrant.payload.get("args"), _LOG_FLAGS)
         if "--oneline" not in arguments:
@@ -103,11 +104,11 @@ def git_log(warrant: Warrant, stop: Stop) -> Output:
         return _git(warrant, stop, repository, [*fixed, *arguments, *_within(warrant, repository)])
 
 
-def git_commit(warrant: Warrant, stop: Stop) -> Output:
+def git_commit(warrant: Warrant, stop: Stop, runner: Runner = run) -> Output:
     """Payload: message; path to add and commit only that; args: `-a` for all tracked files."""
     message = warrant.text("message")
     arguments = _arguments(warrant.payload.get("args"), frozenset({"-a", "--all"}), revisions=False)
-    with _repository(warrant, stop) as repository:
+    with _repository(warrant, stop, runner) as repository:
         if repository.root != warrant.cwd:
             # what is staged there may be the person's own, and the objects are written outside of what was judged
             raise ToolError(f"the repository begins at `{repository.root}`; use execute_command to commit there")
@@ -164,7 +165,7 @@ def _path(warrant: Warrant) -> list[str]:
 
 
 @contextmanager
-def _repository(warrant: Warrant, stop: Stop) -> Iterator[_Repository]:
+def _repository(warrant: Warrant, stop: Stop, runner: Runner) -> Iterator[_Repository]:
     if warrant.cwd is None:
         raise ToolError("the action has no working directory")
     with directory(warrant.cwd):
@@ -178,7 +179,7 @@ def _repository(warrant: Warrant, stop: Stop) -> Iterator[_Repository]:
         raise ToolError("the only git on the path lies inside the repository; it is not started")
     made = tempfile.mkdtemp(prefix="agentctl-git-")
     try:
-        repository = _Repository(program=program, root=root, real=real, made=made)
+        repository = _Repository(program=program, root=root, real=real, made=made, runner=runner)
         _furnish(warrant, stop, repository)
         yield repository
     finally:
@@ -350,4 +351,4 @@ def _plain(
             timeout_s=TIMEOUT_S,
             stdin=None if stdin is None else stdin.encode("utf-8"),
         )
-        return run(warrant, child, stop)
+        return repository.runner(warrant, child, stop)

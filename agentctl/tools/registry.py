@@ -87,6 +87,29 @@ _SPECS: Final = (
         reads_only=True,
     ),
     ToolSpec(
+        name="archive_create",
+        description="Pack files and directories. Links are left out.",
+        parameters=_schema(
+            ["path"],
+            path=_text("the archive to write; its ending is the format: .zip .tar .tar.gz .tar.bz2 .tar.xz"),
+            sources={**_ARGS, "description": "files and directories to pack, the workspace if left out"},
+        ),
+        action_type="archive_create",
+    ),
+    ToolSpec(
+        name="archive_extract",
+        description=(
+            "Unpack a zip or tar archive. Nothing that exists is replaced; links are left out; an archive with hidden"
+            " files, or files that steer programs, is refused."
+        ),
+        parameters=_schema(
+            ["path"],
+            path=_text("the archive"),
+            destination=_text("directory to unpack into, made if it does not exist; the workspace if left out"),
+        ),
+        action_type="archive_extract",
+    ),
+    ToolSpec(
         name="execute_command",
         description=(
             "Run a command line in bash, in the workspace. It has no terminal, and everything that it started is"

@@ -1,26 +1,27 @@
 """Listing and searching trees: no link followed, hidden names left out, every count and size bounded.
 
 Hidden entries (names that begin with a dot) are left out when a tree is walked, so that a search does not read `.env`,
-`.git` or `.ssh` on its way; they are reached by naming them.
+`.git` or `.ssh` on its way; they are reached by naming them. So are files that have further names (hard links): a walk
+must not read what also stands where nobody judged it.
 """
 
 import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import re2  # type: ignore[import-untyped]  # ships no types
 
 from agentctl.errors import ToolError
-from agentctl.tools.descriptors import directory, regular, same_directory
+from agentctl.tools.descriptors import READ_DIRECTORY, READ_FILE, directory, regular, same_directory
 from agentctl.tools.output import Output, of_bytes
 from agentctl.tools.stop import Stop
 from agentctl.tools.warrant import Warrant
 from shield.types import FileIdentity, FileRole
 
-__all__ = ["grep_files", "list_directory", "search_files"]
+__all__ = ["Entry", "grep_files", "list_directory", "own_file", "search_files", "walk"]
 
 MAX_ENTRIES: Final = 200_000  # looked at in one walk
 MAX_RESULTS: Final = 1_000
@@ -31,7 +32,7 @@ _SNIFF: Final = 8192
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class Entry:
     """What a walk meets. `folder` is open while the entry is handed out."""
 
     path: str
@@ -48,7 +49,7 @@ def list_directory(warrant: Warrant, stop: Stop) -> Output:
     lines: list[str] = []
     more = False
     with _root(judged) as root:
-        for entry in _walk(root, stop, recursive=warrant.flag("recursive"), hidden=not warrant.flag("recursive")):
+        for entry in walk(root, stop, recursive=warrant.flag("recursive"), hidden=not warrant.flag("recursive")):
             if len(lines) >= MAX_RESULTS:
                 more = True
                 break
@@ -65,7 +66,7 @@ def search_files(warrant: Warrant, stop: Stop) -> Output:
     lines: list[str] = []
     more = False
     with _root(judged) as root:
-        for entry in _walk(root, stop, recursive=True, hidden=False):
+        for entry in walk(root, stop, recursive=True, hidden=False):
             if matches.fullmatch(_text(entry.path if whole else entry.name)):
                 if len(lines) >= MAX_RESULTS:
                     more = True
@@ -81,26 +82,38 @@ def grep_files(warrant: Warrant, stop: Stop) -> Output:
     lines: list[str] = []
     if judged.role is not FileRole.DIRECTORY and judged.kind != "directory":
         with regular(judged) as descriptor:
-            more = _grep(matches, descriptor, os.path.basename(judged.path), lines)
+            more = _grep(matches, descriptor, _shown(os.path.basename(judged.path)), lines)
         return _result(lines, more, "lines")
     more = False
+    shared = 0
     with _root(judged) as root:
-        for entry in _walk(root, stop, recursive=True, hidden=False):
+        for entry in walk(root, stop, recursive=True, hidden=False):
             if not stat.S_ISREG(entry.mode) or entry.size > MAX_GREP_FILE:
                 continue
             try:
-                descriptor = os.open(
-                    entry.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=entry.folder
-                )
+                descriptor = os.open(entry.name, READ_FILE, dir_fd=entry.folder)
             except OSError:
                 continue  # unreadable, or gone since it was listed: not among the results
             try:
-                if stat.S_ISREG(os.fstat(descriptor).st_mode) and _grep(matches, descriptor, _text(entry.path), lines):
+                found = os.fstat(descriptor)
+                shared += found.st_nlink > 1
+                if own_file(found) and _grep(matches, descriptor, _shown(entry.path), lines):
                     more = True
                     break
             finally:
                 os.close(descriptor)
-    return _result(lines, more, "lines")
+    output = _result(lines, more, "lines")
+    if shared:
+        note = (
+            f"{output.note}; {_counted(shared, 'files')} with further names (hard links) not read, name one to read it"
+        )
+        return replace(output, note=note)
+    return output
+
+
+def own_file(found: os.stat_result) -> bool:
+    """Whether a file met on a walk may be read: a regular one that stands here and nowhere else."""
+    return stat.S_ISREG(found.st_mode) and found.st_nlink == 1
 
 
 @contextmanager
@@ -113,7 +126,7 @@ def _root(judged: FileIdentity) -> Iterator[int]:
         yield descriptor
 
 
-def _walk(root: int, stop: Stop, *, recursive: bool, hidden: bool) -> Iterator[_Entry]:
+def walk(root: int, stop: Stop, *, recursive: bool, hidden: bool) -> Iterator[Entry]:
     """Depth first, names in order. INVARIANT: at most MAX_DEPTH descriptors are open, and all are closed at the end."""
     seen = 0
     stack: list[tuple[int, str, Iterator[str]]] = []
@@ -135,10 +148,10 @@ def _walk(root: int, stop: Stop, *, recursive: bool, hidden: bool) -> Iterator[_
             except OSError:
                 continue  # gone since it was listed
             path = prefix + name
-            yield _Entry(path, name, folder, found.st_mode, found.st_size, found.st_ino)
+            yield Entry(path, name, folder, found.st_mode, found.st_size, found.st_ino)
             if recursive and stat.S_ISDIR(found.st_mode) and len(stack) < MAX_DEPTH:
                 try:
-                    below = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+                    below = os.open(name, READ_DIRECTORY, dir_fd=folder)
                 except OSError:
                     continue  # may not be read, or is not a directory any more
                 stack.append((below, path + "/", iter(_names(below, hidden))))
@@ -218,12 +231,22 @@ def _text(name: str) -> str:
     return os.fsencode(name).decode("utf-8", "replace")
 
 
-def _line(entry: _Entry) -> str:
+def _shown(name: str) -> str:
+    """A file name on one line: no name can make up a further entry, or a line of another file."""
+    text = _text(name)
+    return text if text.isprintable() else "".join(_visible(character) for character in text)
+
+
+def _visible(character: str) -> str:
+    return character if character.isprintable() else character.encode("unicode_escape").decode("ascii")
+
+
+def _line(entry: Entry) -> str:
     if stat.S_ISDIR(entry.mode):
-        return f"{_text(entry.path)}/"
+        return f"{_shown(entry.path)}/"
     if stat.S_ISLNK(entry.mode):
-        return f"{_text(entry.path)}@"
-    return f"{_text(entry.path)}\t{entry.size}"
+        return f"{_shown(entry.path)}@"
+    return f"{_shown(entry.path)}\t{entry.size}"
 
 
 def _result(lines: list[str], more: bool, what: str) -> Output:

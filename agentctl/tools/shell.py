@@ -8,7 +8,7 @@ from typing import Final
 from agentctl.errors import ChangedError, ToolError
 from agentctl.tools.descriptors import directory, same_directory
 from agentctl.tools.output import Output
-from agentctl.tools.process import Child, run
+from agentctl.tools.process import Child, Runner, run
 from agentctl.tools.stop import Stop
 from agentctl.tools.warrant import Warrant
 from shield.types import FileRole
@@ -19,7 +19,7 @@ DEFAULT_S: Final = 120
 MAX_S: Final = 3600
 
 
-def execute_command(warrant: Warrant, stop: Stop) -> Output:
+def execute_command(warrant: Warrant, stop: Stop, runner: Runner = run) -> Output:
     """Payload: command; `timeout_s` (1 to 3600, 120), `stdin` (text; without it, nothing to read)."""
     command = warrant.text("command")
     if "\0" in command:
@@ -33,7 +33,7 @@ def execute_command(warrant: Warrant, stop: Stop) -> Output:
             timeout_s=warrant.whole("timeout_s", DEFAULT_S, least=1, most=MAX_S),
             stdin=None if stdin is None else stdin.encode("utf-8"),
         )
-        return run(warrant, child, stop)
+        return runner(warrant, child, stop)
 
 
 @contextmanager

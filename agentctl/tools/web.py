@@ -17,7 +17,7 @@ from typing import Final, Protocol
 from urllib.parse import SplitResult, urlsplit
 
 from agentctl.errors import ToolError
-from agentctl.tools.addresses import address_class, permitted
+from agentctl.tools.addresses import permitted_addresses
 from agentctl.tools.output import MAX_CONTENT, Capture, Digest, Output
 from agentctl.tools.stop import Stop
 from agentctl.tools.warrant import Warrant
@@ -181,15 +181,12 @@ def _address(judged: HostFact, request: _Request, network: Network) -> str:
         addresses = network.resolve(request.host, request.port)
     except (OSError, UnicodeError):
         raise ToolError(f"`{request.host}` is not known to the name service") from None
-    for address in addresses:
-        try:
-            if permitted(judged.ip_class, address_class(address)):
-                return address
-        except ValueError:
-            continue  # no address at all
-    raise ToolError(
-        f"`{request.host}` leads to an address that was not judged; a name may only lead to public addresses"
-    )
+    allowed = permitted_addresses(judged.ip_class, addresses)
+    if not allowed:
+        raise ToolError(
+            f"`{request.host}` leads to an address that was not judged; a name may only lead to public addresses"
+        )
+    return allowed[0]
 
 
 def _exchange(request: _Request, network: Network, stream: socket.socket) -> Output:

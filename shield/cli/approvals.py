@@ -12,6 +12,7 @@ from shield.cli.connection import connect, person_token
 from shield.cli.render import shown
 from shield.client import Client
 from shield.config import home_from
+from shield.service.process import harden
 from shield.types import Approval, ApprovalAnswer, ApprovalState
 
 __all__ = ["command"]
@@ -23,13 +24,17 @@ _SUBJECT_MAX = 120
 
 
 @click.group("approvals", short_help="Answer the questions that wait for a person.")
-def command() -> None:
+@click.option("--token-fd", type=int, metavar="N", help="Read the token from this pipe, as a keyring's tool fills it.")
+@click.pass_context
+def command(context: click.Context, *, token_fd: int | None) -> None:
     """Answer the questions that wait for a person.
 
-    The approver's token is taken from SHIELD_TOKEN or typed unseen, never from an argument.
+    The approver's token comes from a pipe, from SHIELD_TOKEN, or is typed unseen, never from an argument. It is not
+    sent to a Shield that the project in the current directory chose.
 
     Exit codes: 0 done; 2 an error, also a question that was answered otherwise already.
     """
+    context.obj = token_fd
 
 
 @command.command("list", short_help="The open questions, oldest first.")
@@ -105,7 +110,9 @@ def _pause() -> None:
 
 
 def _client() -> Client:
-    return connect(home_from(os.environ), os.environ, person_token(os.environ, role="approver"))
+    harden()
+    token = person_token(os.environ, role="approver", descriptor=click.get_current_context().obj)
+    return connect(home_from(os.environ), os.environ, token)
 
 
 def _answer(approval: str, answer: ApprovalAnswer, *, as_json: bool) -> None:

@@ -8,7 +8,7 @@ import re
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, BinaryIO
 
 import click
@@ -44,9 +44,7 @@ class _Options:
 @click.option(
     "--isolation",
     type=click.Choice([level.value for level in Isolation]),
-    default=Isolation.NONE.value,
-    show_default=True,
-    help="The sandbox level at which the actions would run.",
+    help="The sandbox level at which the actions would run. Default: what this machine offers.",
 )
 @click.option(
     "--max-tier",
@@ -62,7 +60,7 @@ def command(
     policy: str,
     workspace: str | None,
     home: str | None,
-    isolation: str,
+    isolation: str | None,
     max_tier: int,
     facts: bool,
     as_json: bool | None,
@@ -80,6 +78,7 @@ def command(
       3  at least one is ESCALATE, none BLOCK
     """
     from shield.cli.local import local  # heavy: `--help` starts without it
+    from shield.cli.offered import offered
 
     options = _Options(
         as_json=as_json if as_json is not None else not sys.stdout.isatty(), facts=facts, max_tier=Tier(max_tier)
@@ -93,9 +92,12 @@ def command(
             policy=policy,
             workspace=workspace,
             home=home,
-            isolation=Isolation(isolation),
+            isolation=Isolation.NONE if isolation is None else Isolation(isolation),
             current=os.getcwd(),
         )
+        if isolation is None:
+            # found out for the first action that depends on it, which few do
+            where = where.deferring(lambda: offered(os.environ))
         codes = {_judge(number, line, where, options) for number, line in enumerate(lines, 1)}
     except (ShieldError, OSError) as error:
         click.echo(f"shield check: {shown(str(error))}", err=True)
@@ -110,6 +112,7 @@ def _judge(number: int, line: bytes | InputError, where: Any, options: _Options)
     from shield.facts.json import facts_json  # heavy
     from shield.pipeline import dry_run  # heavy
     from shield.service.shapes import verdict_json  # heavy
+    from shield.tiers.floor import required_isolation  # heavy
 
     try:
         if isinstance(line, InputError):
@@ -118,14 +121,12 @@ def _judge(number: int, line: bytes | InputError, where: Any, options: _Options)
     except InputError as error:
         _print_unreadable(number, error, options)
         return 2
-    verdict, facts = dry_run(
-        request,
-        where.at(request.action.cwd),
-        where.policy,
-        agent=_AGENT,
-        now_ms=time.time_ns() // 1_000_000,
-        max_tier=options.max_tier,
-    )
+    now_ms = time.time_ns() // 1_000_000
+    place = where.at(request.action.cwd)
+    verdict, facts = dry_run(request, place, where.policy, agent=_AGENT, now_ms=now_ms, max_tier=options.max_tier)
+    if not place.isolation.covers(required_isolation(facts)) and where.level is not None:
+        place = replace(place, isolation=where.level())
+        verdict, facts = dry_run(request, place, where.policy, agent=_AGENT, now_ms=now_ms, max_tier=options.max_tier)
     if options.as_json:
         shape = verdict_json(verdict, Role.ADMIN)
         click.echo(compact(shape | {"facts": facts_json(facts)} if options.facts else shape))

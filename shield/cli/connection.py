@@ -1,15 +1,19 @@
 """How a command reaches the Shield of this home, and with which token."""
 
 import getpass
+import os
+import stat
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
 
-from shield.client import Client, Endpoint, agent_token
-from shield.config import Home, load, token_from
+from shield.client import Client, Endpoint, agent_token, check_home, refuse_project
+from shield.config import Home, load, token_from, user_home
 from shield.errors import ConfigError
 
 __all__ = ["connect", "endpoint", "person_token"]
+
+_TOKEN_MAX = 4096
 
 
 def endpoint(home: Home, environ: Mapping[str, str]) -> Endpoint:
@@ -20,9 +24,12 @@ def endpoint(home: Home, environ: Mapping[str, str]) -> Endpoint:
     return Endpoint(socket=Path(home.socket(config)))
 
 
-def person_token(environ: Mapping[str, str], *, role: str) -> str:
-    """`SHIELD_TOKEN`, else what a person types unseen. Never an argument: those can be read by every process."""
-    given = token_from(environ)
+def person_token(environ: Mapping[str, str], *, role: str, descriptor: int | None = None) -> str:
+    """What a pipe gives, `SHIELD_TOKEN`, or what a person types unseen.
+
+    Never an argument: those can be read by every process. Raises ConfigError.
+    """
+    given = token_from(environ) if descriptor is None else _from_pipe(descriptor)
     if given is None:
         with warnings.catch_warnings():
             # without a terminal it would read standard input, and show what is typed
@@ -36,8 +43,24 @@ def person_token(environ: Mapping[str, str], *, role: str) -> str:
     return given
 
 
+def _from_pipe(descriptor: int) -> str:
+    try:
+        mode = os.fstat(descriptor).st_mode
+        if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
+            raise ConfigError(f"the descriptor {descriptor} is no pipe: tokens are never kept in a file")
+        with os.fdopen(descriptor, "rb") as pipe:
+            return pipe.read(_TOKEN_MAX).decode("ascii", "replace").strip()
+    except OSError:
+        raise ConfigError(f"the descriptor {descriptor} cannot be read; pass the read end of a pipe") from None
+
+
 def connect(home: Home, environ: Mapping[str, str], token: str | None = None) -> Client:
-    """A client with `token`, else with the agent's own. Raises ClientError, ConfigError."""
+    """A client with `token`, a person's, else with the agent's own. Raises ClientError, ConfigError."""
     if token is None:
         token = agent_token(Path(home.path))
+    else:
+        # INVARIANT: a person's token is not sent where the project that they stand in says
+        user, here = Path(user_home(environ)), Path.cwd()
+        refuse_project(environ, here, user=user)
+        check_home(Path(home.path), workspace=here, user=user)
     return Client(endpoint(home, environ), token)

@@ -1,8 +1,9 @@
 """The place that `shield check` judges in: this machine's disk, with the home and workspace it was told."""
 
+import functools
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -22,14 +23,22 @@ __all__ = ["Local", "local"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Local:
-    """A policy set and the place without a `cwd`; `default_cwd` stands for an absent one."""
+    """A policy set and the place without a `cwd`; `default_cwd` stands for an absent one.
+
+    `level` finds out the sandbox level where none was given, None where one was; it is asked once.
+    """
 
     policy: PolicySet
     place: Place
     default_cwd: str | None
+    level: Callable[[], Isolation] | None = None
 
     def at(self, cwd: str | None) -> Place:
         return replace(self.place, cwd=cwd)
+
+    def deferring(self, level: Callable[[], Isolation]) -> "Local":
+        """The same with a level that is found out only where an action depends on it."""
+        return replace(self, level=functools.cache(level))
 
 
 def local(

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from io import TextIOWrapper
 
+from shield.client.keyboard import Keyboard
 from shield.errors import ConfigError
 
 __all__ = ["confirm", "tell", "terminal"]
 
 TERMINAL = "/dev/tty"
+_PATIENCE_S = 600.0
 
 
 @contextmanager
@@ -28,12 +30,27 @@ def terminal() -> Iterator[TextIOWrapper]:
         yield line
 
 
-def confirm(question: str, *, word: str = "yes") -> bool:
-    """Whether the person typed exactly `word`. There is no default answer."""
+def confirm(question: str, *, term: str, word: str = "yes") -> bool:
+    """Whether the person typed exactly `word`, key by key. There is no default answer, and a paste is none.
+
+    `term` is the terminal's type, `$TERM`.
+    """
     with terminal() as line:
-        line.write(f"{question}\ntype `{word}` to confirm: ")
-        line.flush()
-        return line.readline(64).strip() == word
+        line.write(f"{question}\n")
+        with Keyboard(line.fileno(), term=term) as keyboard:
+            while True:
+                line.write(f"type `{word}` to confirm: ")
+                line.flush()
+                try:
+                    said = keyboard.line(_PATIENCE_S)
+                except EOFError:
+                    said = None
+                if said is None:
+                    line.write("\n")
+                    return False
+                if said.typed:
+                    return said.text.strip() == word
+                line.write("that was not typed key by key: an answer is never taken from a paste\n")
 
 
 def tell(text: str) -> None:

@@ -32,7 +32,7 @@ def command(directory: str | None, *, as_json: bool) -> None:
     known = within_trusted(root, read_trusted(home))
     if not known:
         question = f"agents may then read and, as the policy says, change everything in\n  {shown(root)}"
-        if not confirm(question):
+        if not confirm(question, term=os.environ.get("TERM", "")):
             click.echo("not trusted", err=True)
             raise SystemExit(1)
         os.umask(0o077)

@@ -4,8 +4,9 @@ A client treats whatever is no verdict as BLOCK, so nothing here guesses: a redi
 field, an unknown decision or an answer past its limit is a ClientError. A redeem is sent once and never again; an
 evaluate is sent a second time only where no connection was made, so that nothing can have been judged.
 
-The address is a Unix socket of ours (`OWNED SOCKET`: a socket file, not a link, of our own uid, closed to others) or
-`http://` on a loopback address. Neither proxies nor TLS settings of the environment are looked at.
+The address is a Unix socket of ours (`OWNED SOCKET`: a socket file, not a link, of our own uid, closed to others, at
+which a process of our own uid listens) or `http://` on a loopback address. Neither proxies nor TLS settings of the
+environment are looked at.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +16,9 @@ from typing import Self, TypeVar
 from shield.client import calls
 from shield.client.answers import answer_of, take, unreachable
 from shield.client.calls import Call, body_of, media_of
-from shield.client.endpoint import Endpoint, agent_token, base_url, headers, transport
+from shield.client.endpoint import Endpoint, agent_token, async_transport, base_url, headers, transport
+from shield.client.pin import check_home, pinned_key
+from shield.client.surroundings import refuse_project
 from shield.client.values import Checkpoint, OpenedSession, Readiness, Redemption
 from shield.types import Approval, ApprovalAnswer, Isolation, Json, Outcome, OutcomeReply, Verdict
 
@@ -28,6 +31,9 @@ __all__ = [
     "Readiness",
     "Redemption",
     "agent_token",
+    "check_home",
+    "pinned_key",
+    "refuse_project",
 ]
 
 T = TypeVar("T")
@@ -134,12 +140,8 @@ class AsyncClient:
 
         endpoint.check()
         self._endpoint = endpoint
-        # no TLS on a Unix socket, nor on a loopback address
-        plain = httpx.AsyncHTTPTransport(
-            uds=None if endpoint.socket is None else str(endpoint.socket), verify=False, trust_env=False
-        )
         self._http = httpx.AsyncClient(
-            transport=plain,
+            transport=async_transport(endpoint),
             base_url=base_url(endpoint),
             headers=headers(token),
             trust_env=False,

@@ -2,18 +2,21 @@
 
 import ipaddress
 import os
+import socket
 import stat
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from shield.client.peer import peer_of
 from shield.errors import ClientError, Reason
 
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["Endpoint", "agent_token", "base_url", "headers", "transport"]
+__all__ = ["Endpoint", "agent_token", "async_transport", "base_url", "check_peer", "headers", "transport"]
 
 _SOCKET_MAX = 107  # sun_path of unix(7), less the NUL
 _TOKEN_MAX = 4096
@@ -92,10 +95,18 @@ def _check_loopback(url: str) -> None:
         )
 
 
-def transport(endpoint: Endpoint) -> "httpx.HTTPTransport":
-    """A transport without TLS, proxies or environment that leaves no socket behind where a connection fails."""
-    import socket
+def check_peer(connection: socket.socket, platform: str = sys.platform) -> None:
+    """Raise ConnectionRefusedError unless a process of this user listens at the other end, as the kernel says.
 
+    The file's owner says who bound it, this says who answers; it is looked at before a byte is sent.
+    """
+    peer = peer_of(connection, platform)
+    if peer is None or peer.uid != os.geteuid():
+        raise ConnectionRefusedError("another user's process listens there")
+
+
+def transport(endpoint: Endpoint) -> "httpx.HTTPTransport":
+    """A transport without TLS, proxies or environment, to a peer of ours, that leaves no socket behind on failure."""
     import httpcore
     import httpx
     from httpcore._backends.sync import SyncStream  # its own stream over a connected socket; nothing public makes one
@@ -115,6 +126,7 @@ def transport(endpoint: Endpoint) -> "httpx.HTTPTransport":
                 for option in socket_options or ():
                     connection.setsockopt(*option)
                 connection.connect(path)
+                check_peer(connection)
             except OSError as error:
                 connection.close()
                 kind = httpcore.ConnectTimeout if isinstance(error, TimeoutError) else httpcore.ConnectError
@@ -125,6 +137,37 @@ def transport(endpoint: Endpoint) -> "httpx.HTTPTransport":
         def __init__(self, uds: str) -> None:
             super().__init__(uds=uds, verify=False, trust_env=False)
             self._pool = httpcore.ConnectionPool(uds=uds, network_backend=Backend())
+
+    return Transport(str(endpoint.socket))
+
+
+def async_transport(endpoint: Endpoint) -> "httpx.AsyncHTTPTransport":
+    """The same for an event loop."""
+    import httpcore
+    import httpx
+
+    if endpoint.socket is None:
+        return httpx.AsyncHTTPTransport(verify=False, trust_env=False)
+
+    class Backend(httpcore.AnyIOBackend):
+        async def connect_unix_socket(
+            self,
+            path: str,
+            timeout: float | None = None,  # noqa: ASYNC109  # httpcore's signature
+            socket_options: Any = None,
+        ) -> httpcore.AsyncNetworkStream:
+            stream = await super().connect_unix_socket(path, timeout, socket_options)
+            try:
+                check_peer(stream.get_extra_info("socket"))
+            except OSError as error:
+                await stream.aclose()
+                raise httpcore.ConnectError(str(error)) from error
+            return stream
+
+    class Transport(httpx.AsyncHTTPTransport):
+        def __init__(self, uds: str) -> None:
+            super().__init__(uds=uds, verify=False, trust_env=False)
+            self._pool = httpcore.AsyncConnectionPool(uds=uds, network_backend=Backend())
 
     return Transport(str(endpoint.socket))
 

@@ -5,7 +5,6 @@ Suspicion looks at every name a path has (as written, as linked, as resolved); l
 """
 
 import re
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import translate
@@ -13,6 +12,7 @@ from functools import lru_cache
 
 from shield.facts.filesystem import FileKind, Stat
 from shield.facts.fixed import ABSOLUTE, ANYWHERE, FIXED, NAMES, NOT_CREDENTIALS, SOURCE_SUFFIXES, TEMPORARY
+from shield.facts.guards import agent_files, fold, guarded_as, guarded_beneath, identified_as, inside, linked_as
 from shield.facts.place import Place
 
 __all__ = ["categorise", "covered", "inside", "may_have_meaning"]
@@ -32,6 +32,7 @@ _HARMLESS_DEVICES = frozenset(
     )
 )
 _BIN_NAMES = frozenset(("bin", "sbin"))
+_ROOT = re.compile(r"/proc/[^/]+(?:/task/[^/]+)?/root(?=/)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,23 +66,21 @@ class _Pattern:
 _SECRETS = frozenset(("credential", "secret_store"))
 
 
-def inside(path: str, roots: Iterable[str]) -> bool:
-    """Whether `path` is one of `roots` or beneath one, by whole components. Both must be resolved."""
-    return any(path == root or path.startswith(f"{root}/") for root in roots)
-
-
 def categorise(
     resolved: str | None, names: Sequence[str], stat: Stat | None, place: Place, *, inside_workspace: bool
 ) -> frozenset[str]:
     """The categories of a path: `resolved` (None if unknown) and the other absolute `names` it goes by."""
     found: set[str] = set()
     every = list(dict.fromkeys((*((resolved,) if resolved else ()), *names)))
+    # What lies behind `/proc/7/root` is looked for by the name that it has for everybody.
+    every += [rest for name in every if name.startswith("/proc/") and (rest := _ROOT.sub("", name, count=1)) != name]
     for name in every:
-        _by_table(_fold(name), found)
-        _by_protection(_fold(name), place, found)
+        _by_table(fold(name), found)
+        _by_protection(fold(name), place, found)
     if "system" in found and (inside_workspace or all(_not_system(name, place) for name in every)):
         found.discard("system")
     if resolved is not None:
+        found |= identified_as(resolved, place)
         _by_itself(resolved, stat, place, found)
     return frozenset(found)
 
@@ -94,33 +93,30 @@ def covered(names: Sequence[str], place: Place, roots: Sequence[str]) -> frozens
     """
     found: set[str] = set()
     table = _tables()
-    guarded = _guarded(place)
-    home = _parts(_fold(place.home))
-    anchors = [_parts(_fold(root)) for root in roots]
+    home = _parts(fold(place.home))
+    anchors = [_parts(fold(root)) for root in roots]
     for name in names:
-        folded = _fold(name)
+        folded = fold(name)
         parts = _parts(folded)
         _anchored(parts, (), table.absolute, found)
         _anchored(parts, home, table.fixed, found)
         for anchor in anchors:
             _anchored(parts, anchor, table.rooted, found)
             if anchor[: len(parts)] == parts:
-                found.update(_agent_files(place).values())
-        for category, root in guarded:
-            if root == folded or root.startswith(f"{folded.rstrip('/')}/"):
-                found.add(category)
+                found.update(agent_files(place.protected).values())
+        found |= guarded_beneath(folded, place.protected)
     return frozenset(found)
 
 
 def may_have_meaning(name: str, place: Place, *, secret: bool = False) -> bool:
     """Whether the last component of a path could give it a category, wherever it stands; with `secret`, one of those
     that hold secrets. False is certain."""
-    table, folded = _tables(), _fold(name)
+    table, folded = _tables(), fold(name)
     if any(names.match(folded) for category, names in table.names if not secret or category in _SECRETS):
         return True
     if secret:
         return any(pattern.category in _SECRETS for pattern in table.sequences.get(folded, ()))
-    return folded in table.sequences or folded in _agent_files(place)
+    return folded in table.sequences or folded in agent_files(place.protected)
 
 
 def _anchored(parts: tuple[str, ...], anchor: tuple[str, ...], group: "_Group", found: set[str]) -> None:
@@ -173,44 +169,18 @@ def _in_credential_place(parts: Sequence[str]) -> bool:
 
 
 def _by_protection(folded: str, place: Place, found: set[str]) -> None:
-    for category, root in _guarded(place):
-        if folded == root or folded.startswith(f"{root}/"):
-            found.add(category)
-    category_of = _agent_files(place)
+    found |= guarded_as(folded, place.protected)
+    category_of = agent_files(place.protected)
     for part in _parts(folded):
         if part in category_of:
             found.add(category_of[part])
-
-
-def _guarded(place: Place) -> list[tuple[str, str]]:
-    protected = place.protected
-    groups = (
-        ("shield_state", protected.state),
-        ("shield_code", protected.code),
-        ("host_config", protected.host_config),
-    )
-    return [(category, _fold(root).rstrip("/")) for category, roots in groups for root in roots]
-
-
-def _agent_files(place: Place) -> Mapping[str, str]:
-    protected = place.protected
-    return _agent_names(protected.identity, protected.instructions, protected.memory)
-
-
-@lru_cache(maxsize=16)
-def _agent_names(
-    identity: tuple[str, ...], instructions: tuple[str, ...], memory: tuple[str, ...]
-) -> Mapping[str, str]:
-    named = {_fold(name): "agent_memory" for name in memory}
-    named |= {_fold(name): "agent_instruction" for name in instructions}
-    return named | {_fold(name): "agent_identity" for name in identity}
 
 
 def _not_system(name: str, place: Place) -> bool:
     """Whether a path in a system directory belongs to the user all the same: the home or temporary files there."""
     if inside(name, (place.home, *TEMPORARY)):
         return True
-    parts = _parts(_fold(name))
+    parts = _parts(fold(name))
     patterns = _tables().absolute.first.get(parts[0], ()) if parts else ()
     return not any(pattern.category == "system" and pattern.heads(parts, 0) for pattern in patterns)
 
@@ -233,15 +203,11 @@ def _by_itself(resolved: str, stat: Stat | None, place: Place, found: set[str]) 
         if stat.links > 1:
             # The same file has another name somewhere, and nothing tells where.
             found.add("hard_link")
+            found |= linked_as(resolved, stat, place)
     elif stat.kind is FileKind.DEVICE and resolved not in _HARMLESS_DEVICES:
         found.add("device")
     elif stat.kind is FileKind.SOCKET:
         found.add("socket")
-
-
-def _fold(path: str) -> str:
-    folded = path.casefold()
-    return folded if folded.isascii() else unicodedata.normalize("NFC", unicodedata.normalize("NFD", folded).casefold())
 
 
 def _parts(path: str) -> tuple[str, ...]:
@@ -267,7 +233,7 @@ class _Tables:
 
 
 def _pattern(category: str, place: str) -> _Pattern:
-    parts = _parts(_fold(place))
+    parts = _parts(fold(place))
     globs = tuple(re.compile(translate(part)) if "*" in part else None for part in parts)
     return _Pattern(category=category, parts=parts, globs=globs)
 
@@ -299,4 +265,4 @@ def _tables() -> _Tables:
 
 
 def _any_of(names: Iterable[str]) -> re.Pattern[str]:
-    return re.compile("|".join(translate(_fold(name)) for name in names))
+    return re.compile("|".join(translate(fold(name)) for name in names))

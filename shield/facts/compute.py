@@ -25,12 +25,16 @@ __all__ = ["compute"]
 def compute(action: Action, type: ActionType, place: Place, *, deadline: Callable[[], bool] | None = None) -> Facts:
     """The facts of `action`, of type `type`, in `place`. Never raises.
 
+    Where the files of `place` are a Snapshot, it is the one for this action; else one is made.
+
     `deadline` answers whether time is up; it is asked between steps. Whatever stops the work early, the facts found so
     far stand, with a line in `unknown`, and `malformed` and `operations` as cautious as they begin.
     """
     finding = Finding(action=action, type=type, place=place, deadline=deadline)
     try:
-        finding.place = replace(place, files=Snapshot(place.files), cwd=action.cwd)
+        files = place.files if isinstance(place.files, Snapshot) else Snapshot(place.files)
+        if files is not place.files or place.cwd != action.cwd:
+            finding.place = replace(place, files=files, cwd=action.cwd)
         read_fields(finding)
         imply(finding)
         found, unknown = results(action, finding.paths, finding.place)

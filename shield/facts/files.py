@@ -1,7 +1,8 @@
 """What a permit binds on disk: the identity of every file that an action's facts rest on, by role (DESIGN "state").
 
-The identities are taken after the facts. Whatever moved in between makes them None, so that nothing is ever bound to a
-state that was not judged.
+The identities are taken after the facts, of the same view of the disk where `place` has one: then they are of the very
+state that was judged. Where it has none, whatever moved in between makes them None. Either way nothing is ever bound to
+a state that was not judged, and a redeem takes both anew.
 """
 
 import hashlib
@@ -76,8 +77,10 @@ def _path(action: Action, path: PathFact, place: Place) -> Iterator[FileIdentity
         yield from _target(entry, place)
         if path.access is Access.DELETE:
             yield _thing(entry, place.files.lstat(entry))
-    if action.type == "edit_file" and path.source == "/path":
-        yield _content(resolved, stat, place)
+    if action.type in ("edit_file", "archive_extract") and path.source == "/path":
+        yield _content(resolved, stat, place) if _is_file(stat) else _thing(resolved, stat)
+    elif action.type == "archive_extract" and path.source == "/destination" and stat is not None:
+        yield _thing(resolved, stat)  # the very directory that is filled, besides its place
     elif path.access is Access.EXECUTE or path.source.startswith("/attachments"):
         yield _content(resolved, stat, place) if _is_file(stat) else _thing(resolved, stat)
     elif path.access in (Access.READ, Access.LIST):
@@ -148,11 +151,10 @@ def _content(path: str, stat: Stat | None, place: Place) -> FileIdentity:
     content = place.files.read(path, MAX_CONTENT)
     if content is None:
         raise _MovedError
+    # No device and inode: an editor that saves by renaming makes a new file, and what counts is what it holds.
     return FileIdentity(
         role=FileRole.CONTENT,
         path=path,
-        dev=stat.dev,
-        ino=stat.ino,
         kind=stat.kind.value,
         sha256=f"sha256:{hashlib.sha256(content).hexdigest()}",
     )

@@ -4,9 +4,8 @@ Nothing here follows a link, opens anything but a regular file, waits, or reads 
 """
 
 import unicodedata
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 __all__ = ["FileKind", "FileSystem", "FileSystemUnknownError", "Stat", "twins"]
 
@@ -20,9 +19,11 @@ class FileKind(StrEnum):
     FIFO = "fifo"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stat:
-    """`lstat` of one entry. `mode` is the permission bits, `size` bytes, `links` the hard-link count."""
+class Stat(NamedTuple):
+    """`lstat` of one entry. `mode` is the permission bits, `size` bytes, `links` the hard-link count.
+
+    A tuple, as a judgement makes many.
+    """
 
     kind: FileKind
     mode: int

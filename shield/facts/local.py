@@ -23,8 +23,10 @@ _KINDS = {
     modes.S_IFBLK: FileKind.DEVICE,
     modes.S_IFCHR: FileKind.DEVICE,
 }
+_DEVICE = FileKind.DEVICE
 _OPEN = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NOCTTY
 _REMEMBERED = 10_000
+_NAME_MAX = 255  # bytes of one name, on every file system of Linux and on APFS
 _SETTLED_NS = 2_000_000_000  # a directory that changed within the clock's own step may look as it did before
 
 
@@ -98,13 +100,15 @@ class LocalFiles:
         A directory that was once seen to tell two spellings apart is not asked again while it stays as it is: whether
         it folds can only be changed while it is empty (ext4) or never (APFS, NTFS), and both show in its ctime.
         """
-        spellings = twins(name)
-        if not spellings:
-            return False
         known = None if folder is None else (folder.dev, folder.ino, folder.ctime_ns)
         if known in self._apart:
             return False
+        spellings = twins(name)
+        if not spellings:
+            return False
         for spelling in spellings:
+            if len(os.fsencode(spelling)) > _NAME_MAX:
+                continue  # no file system has such an entry
             other = self.lstat(f"{parent}/{spelling}")
             if other is not None and (other.dev, other.ino) == (stat.dev, stat.ino):
                 return True
@@ -116,13 +120,14 @@ class LocalFiles:
 
 
 def _stat(found: os.stat_result) -> Stat:
+    mode = found.st_mode
     return Stat(
-        kind=_KINDS.get(modes.S_IFMT(found.st_mode), FileKind.DEVICE),
-        mode=modes.S_IMODE(found.st_mode),
-        dev=found.st_dev,
-        ino=found.st_ino,
-        size=found.st_size,
-        ctime_ns=found.st_ctime_ns,
-        uid=found.st_uid,
-        links=found.st_nlink,
+        _KINDS.get(modes.S_IFMT(mode), _DEVICE),
+        modes.S_IMODE(mode),
+        found.st_dev,
+        found.st_ino,
+        found.st_size,
+        found.st_ctime_ns,
+        found.st_uid,
+        found.st_nlink,
     )

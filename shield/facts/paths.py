@@ -6,11 +6,12 @@ links before it. Wherever the kernel's answer would depend on something that can
 
 import posixpath
 import unicodedata
-from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
-from shield.facts.categories import categorise, covered, inside
+from shield.facts.categories import categorise, covered
 from shield.facts.filesystem import FileKind, FileSystem, FileSystemUnknownError, Stat
+from shield.facts.guards import inside
 from shield.facts.place import Place
 from shield.facts.snapshot import Snapshot
 from shield.types import Access, PathFact
@@ -22,6 +23,8 @@ _MAX_LINKS = 40  # MAXSYMLINKS, linux/namei.h; macOS follows 32
 _MAX_STEPS = 8192
 _MAX_SIBLINGS = 10_000
 
+# Asked for at every component of every path: a member looked up in its class costs as much as a call.
+_LINK, _DIRECTORY = FileKind.LINK, FileKind.DIRECTORY
 # The shell's own streams: which way each may be opened without reopening some other file the other way round.
 _STREAMS = {"/dev/stdin": Access.READ, "/dev/stdout": Access.WRITE, "/dev/stderr": Access.WRITE}
 # macOS gives every file further names: by number (`/.vol/DEVICE/INODE`) and with lookup flags.
@@ -29,8 +32,7 @@ _DARWIN_ALIASES = frozenset({".vol", ".nofollow", ".resolve"})
 _DARWIN_DATA = "/System/Volumes/Data"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resolved:
+class Resolved(NamedTuple):
     """Where a path leads. `path` is absolute with every link followed, None where that cannot be known.
 
     `stat` is of what stands there. `symlink`: one of the components that the path names is a link.
@@ -76,6 +78,12 @@ def resolve_path(raw: str, place: Place, *, base: str | None, expand_tilde: bool
         result = Resolved(lexical=lexical, unknown="the file system refuses this path")
     if isinstance(files, Snapshot):
         files.resolved[key] = result
+        if result.path is not None and place.platform != "darwin":
+            # INVARIANT: what a path leads to leads to itself: in one view of the disk no link is left on its way.
+            itself = Resolved(
+                path=result.path, exists=result.exists, stat=result.stat, entry=result.path, lexical=result.path
+            )
+            files.resolved.setdefault((result.path, None, None), itself)
     return result
 
 
@@ -223,15 +231,16 @@ def _walk(lead: str, rest: str, lexical: str, place: Place) -> Resolved:
         stat = files.lstat(here)
         if stat is None:
             at, missing = here, True
-        elif stat.kind is FileKind.LINK and not (here in _STREAMS and not pending):
+        elif stat.kind is _LINK and not (here in _STREAMS and not pending):
             links += 1
             if links > _MAX_LINKS:
                 raise _UnknownPathError("its links lead in a circle")
             symlink = symlink or left < len(named)
             at, stat = _follow(here, parent, files, pending), None
         else:
-            at = f"{parent}/{_stored(parent, name, stat, files)}"
-            if stat.kind is not FileKind.DIRECTORY and pending:
+            folds = files.folds(parent, files.lstat(parent or "/"), name, stat)
+            at = f"{parent}/{_stored(parent, name, files)}" if folds else here
+            if pending and stat.kind is not _DIRECTORY:
                 raise _UnknownPathError("it goes through something that is no directory")
         if left == 0 and entry is None and not as_directory:
             entry = here if stat is None else at
@@ -252,7 +261,7 @@ def _start(lead: str, place: Place) -> str | None:
     if lead == "/" or not isinstance(place.files, Snapshot):
         return None
     known = resolve_path(lead, place, base=None, expand_tilde=False)
-    if known.path is None or known.stat is None or known.stat.kind is not FileKind.DIRECTORY:
+    if known.path is None or known.stat is None or known.stat.kind is not _DIRECTORY:
         return None
     return known.path.rstrip("/")
 
@@ -269,10 +278,8 @@ def _follow(here: str, parent: str, files: FileSystem, pending: list[str]) -> st
     return "" if target.startswith("/") else parent
 
 
-def _stored(parent: str, name: str, stat: Stat, files: FileSystem) -> str:
+def _stored(parent: str, name: str, files: FileSystem) -> str:
     """The name as the directory holds it, where the file system takes others for the same (case, Unicode forms)."""
-    if not files.folds(parent, files.lstat(parent or "/"), name, stat):
-        return name
     names = files.listdir(parent or "/", _MAX_SIBLINGS)
     if name in names:
         return name

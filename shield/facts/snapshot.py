@@ -4,9 +4,19 @@ Made new for every action and dropped with it: nothing here can be stale, and wh
 `state` of a permit.
 """
 
+from enum import Enum
+from typing import Final
+
 from shield.facts.filesystem import FileSystem, Stat
 
 __all__ = ["Snapshot"]
+
+
+class _Unseen(Enum):
+    UNSEEN = "unseen"
+
+
+_UNSEEN: Final = _Unseen.UNSEEN
 
 
 class Snapshot:
@@ -26,11 +36,10 @@ class Snapshot:
 
     def lstat(self, path: str) -> Stat | None:
         """The entry itself, links not followed; None if there is none."""
-        try:
-            return self._stats[path]
-        except KeyError:
+        found = self._stats.get(path, _UNSEEN)
+        if found is _UNSEEN:
             found = self._stats[path] = self._files.lstat(path)
-            return found
+        return found
 
     def readlink(self, path: str) -> str:
         """Where a link points, as it is written."""

@@ -78,7 +78,7 @@ def layers(text: str, *, role: str, where: str) -> tuple[tuple[TextFact, ...], b
 
 def pointer(*keys: str | int) -> str:
     """The JSON pointer (RFC 6901) of these keys."""
-    return "".join("/" + str(key).replace("~", "~0").replace("/", "~1") for key in keys)
+    return "".join(["/" + str(key).replace("~", "~0").replace("/", "~1") for key in keys])
 
 
 def _facts(found: dict[str, str], role: str, where: str) -> tuple[TextFact, ...]:

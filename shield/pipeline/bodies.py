@@ -9,7 +9,9 @@ from collections.abc import Mapping, Sequence
 
 from shield.canonical import MAX_SAFE_INTEGER, encode
 from shield.facts.secrets import redact
-from shield.types import Action, ActionRequest, Approval, Facts, Json, Verdict
+from shield.pipeline.judge import Judged
+from shield.tiers.settle import Settled
+from shield.types import Action, ActionRequest, Approval, Json
 
 __all__ = ["SALT_BYTES", "approval_body", "commitment", "decision_body", "view"]
 
@@ -37,45 +39,51 @@ def view(action: Action) -> dict[str, Json]:
 
 def decision_body(
     request: ActionRequest,
-    verdict: Verdict,
-    facts: Facts,
+    settled: Settled,
+    judged: Judged,
     *,
+    evaluation: str,
+    approval: str | None,
+    expires_at: int | None,
+    evidence: Sequence[str],
     salt: bytes,
     state: str | None,
     env: str | None,
     permit: str | None,
 ) -> dict[str, Json]:
-    """Kind `decision`. `permit` is the jti it minted, if any."""
-    operations: list[Json] = [*sorted(operation.value for operation in facts.operations)]
+    """Kind `decision`. `approval` is the question it led to, `permit` the jti that it will mint, if any."""
+    operations: list[Json] = [*sorted(operation.value for operation in judged.facts.operations)]
+    by = settled.by
+    # in the order in which they are recorded, so that there is little to sort
     return {
-        "evaluation": verdict.evaluation,
-        # the agent chose these three too, and may have put anything into them
-        "id": _text(verdict.id),
-        "tool_call_id": None if request.tool_call_id is None else _text(request.tool_call_id),
-        "type": _text(request.action.type),
-        "decision": verdict.decision.value,
-        "tier": int(verdict.tier),
-        "need": int(verdict.need),
-        "rule": verdict.rule,
-        "reason": _cut(verdict.reason),
-        "policy": verdict.policy,
-        "min_tier": int(request.min_tier),
-        "intent": None if request.intent is None else _text(request.intent),
-        "cwd": None if request.action.cwd is None else _text(request.action.cwd),
+        "approval": approval,
         "args": {
-            "commit": commitment(request.action, salt),
-            "canon": "shield-jcs-1",
             "bytes": len(request.action.canonical),
+            "canon": "shield-jcs-1",
+            "commit": commitment(request.action, salt),
             "view": view(request.action),
         },
-        "operations": operations,
-        "state": state,
+        "cwd": None if request.action.cwd is None else _text(request.action.cwd),
+        "decision": settled.decision.value,
         "env": env,
+        "evaluation": evaluation,
+        "evidence": _evidence(evidence),
+        "expires_at": expires_at,
+        # the agent chose these, and may have put anything into them
+        "id": _text(request.id),
+        "intent": None if request.intent is None else _text(request.intent),
+        "latency_us": dict(judged.took_us),
+        "min_tier": int(request.min_tier),
+        "need": int(settled.need),
+        "operations": operations,
         "permit": permit,
-        "approval": verdict.approval,
-        "expires_at": verdict.expires_at,
-        "latency_us": dict(verdict.latency_us),
-        "evidence": _evidence(verdict.evidence),
+        "policy": judged.policy,
+        "reason": _cut(by.reason),
+        "rule": by.rule,
+        "state": state,
+        "tier": int(by.tier),
+        "tool_call_id": None if request.tool_call_id is None else _text(request.tool_call_id),
+        "type": _text(request.action.type),
     }
 
 

@@ -19,6 +19,7 @@ from shield.pipeline.judge import FACTS_SECONDS, LATE, Judged, PolicyTier, judge
 from shield.pipeline.ledger import Evaluation, Issued, Ledger
 from shield.pipeline.pool import Pool
 from shield.pipeline.ports import Clock, Recorder
+from shield.pipeline.verdict import evidence_of, expiry, unrecorded, verdict_of
 from shield.tiers.absent import AbsentTier
 from shield.tiers.floor import required_isolation
 from shield.tiers.person import no_approver, person
@@ -44,6 +45,7 @@ from shield.ulid import Entropy, new_ulid
 
 __all__ = ["Evaluator", "dry_run"]
 
+_LOOKS = 3  # an editor may put a new file in place while the old one is being looked at
 _DEADLINE_S = FACTS_SECONDS * 2  # a disk that does not answer must not hold a verdict back
 _ABSENT = (AbsentTier(tier=Tier.CLASSIFIER), AbsentTier(tier=Tier.JUDGE))
 
@@ -74,8 +76,8 @@ def dry_run(
     for tier in _ABSENT:
         if not blocked(opinions) and tier.tier <= min(max_tier, Tier.CLASSIFIER) and need_of(opinions) is tier.tier:
             opinions = (*opinions, tier.opinion())
-    verdict = _verdict(request, settle(opinions), judged, evaluation=new_ulid(now_ms), now=now_ms)
-    return replace(verdict, dry_run=True, expires_at=None), judged.facts
+    verdict = verdict_of(request, settle(opinions), judged, evaluation=new_ulid(now_ms), now=now_ms, dry_run=True)
+    return verdict, judged.facts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,49 +129,58 @@ class Evaluator:
         question: Approval | None = None
         if settled.decision is Decision.ESCALATE:
             question, settled = await self._ask(request, settled, judged, binding, evaluation or call_id, agent, owner)
-        # 4. record, then release
-        verdict = _verdict(request, settled, judged, evaluation=evaluation or call_id, now=now)
-        if question is not None:
-            verdict = replace(verdict, approval=question.id, approval_expires_at=question.expires_at)
+        # 4. record, then release: there is no verdict before its record is durable
+        verdict = partial(
+            verdict_of, request, settled, judged, evaluation=evaluation or call_id, now=now, question=question
+        )
         permitted = session if settled.decision is Decision.ALLOW else None
+        recording = self.clock.monotonic_ns()
         try:
-            verdict = await self._record(
+            seq = await self._record(
                 request,
-                verdict,
-                judged.facts,
+                settled,
+                judged,
                 binding,
                 agent=agent,
                 call_id=call_id,
+                evaluation=evaluation or call_id,
+                question=question,
+                expires_at=expiry(settled, now),
                 permitted=permitted is not None,
-                answer=None if approval is None else self.ledger.answer_seq(verdict.evaluation),
+                answer=None if approval is None else self.ledger.answer_seq(evaluation or call_id),
             )
+        except RecordError as error:
+            if question is not None:
+                await asyncio.shield(self._withdraw(question.id))
+            return unrecorded(verdict(), error)
         except BaseException:
             # whoever asked is gone: nobody will come back for this question, so nobody is asked
             if question is not None:
                 await asyncio.shield(self._withdraw(question.id))
             raise
-        if verdict.seq is None:
-            return verdict
+        recorded = self.clock.monotonic_ns()
         settled_by = approval.id if approval is not None and settled.by.tier is Tier.PERSON else None
+        permit: str | None = None
         if permitted is not None:
-            verdict = self._mint(request, verdict, judged, permitted, owner, call_id, binding, settled_by)
+            permit = self._mint(request, settled, judged, permitted, owner, call_id, binding, settled_by, now, seq)
         elif approval is not None:
             self.approvals.forget(approval.id)
+        released = verdict(seq=seq, permit=permit, record_us=(recorded - recording) // 1000)
         self.ledger.remember(
             Evaluation(
                 request=request,
                 session=session,
                 agent=agent,
                 owner=owner,
-                verdict=verdict,
-                seq=verdict.seq if verdict.seq is not None else 0,
+                verdict=released,
+                seq=seq,
                 question=question.id if question is not None else settled_by,
             )
         )
         if question is not None:
             self._close_in_time(question)
             await self.approvals.show(question.id)
-        return verdict
+        return released
 
     async def current(self, evaluation: str, *, owner: str, wait_s: float) -> Verdict:
         """The verdict of an evaluation now; waits up to `wait_s` for its question to be settled.
@@ -221,22 +232,25 @@ class Evaluator:
 
     async def _look(self, request: ActionRequest, session: Session | None, agent: str, now: int) -> _Looked:
         try:
-            async with asyncio.timeout(_DEADLINE_S):
-                return await self.pool.run(partial(self._look_now, request, session, agent, now))
+            return await self.pool.run(partial(self._look_now, request, session, agent, now), within_s=_DEADLINE_S)
         except TimeoutError:
             # INVARIANT: nothing here reads a disk, least of all the one that does not answer: no session, no overlay
             digest = self.policy(None).digest
             return _Looked(judged=Judged(facts=Facts(), opinions=(LATE,), policy=digest))
 
     def _look_now(self, request: ActionRequest, session: Session | None, agent: str, now: int) -> _Looked:
-        place = self.place_for(request, session)
-        judged = judge(request, place, self.policy(session), agent=agent, now_ms=now)
-        if session is None or blocked(judged.opinions):
-            return _Looked(judged=judged)
-        try:
-            return _Looked(judged=judged, files=identities(request.action, judged.facts, place))
-        except ShieldError:
-            return _Looked(judged=judged)
+        for _ in range(_LOOKS):
+            place = self.place_for(request, session)
+            judged = judge(request, place, self.policy(session), agent=agent, now_ms=now)
+            if session is None or blocked(judged.opinions):
+                break
+            try:
+                files = identities(request.action, judged.facts, place)
+            except ShieldError:
+                break
+            if files is not None:
+                return _Looked(judged=judged, files=files)
+        return _Looked(judged=judged)
 
     async def _upward(self, request: ActionRequest, judged: Judged) -> tuple[Opinion, ...]:
         opinions = judged.opinions
@@ -294,44 +308,36 @@ class Evaluator:
     async def _record(
         self,
         request: ActionRequest,
-        verdict: Verdict,
-        facts: Facts,
+        settled: Settled,
+        judged: Judged,
         binding: Binding,
         *,
         agent: str,
         call_id: str,
+        evaluation: str,
+        question: Approval | None,
+        expires_at: int | None,
         permitted: bool,
         answer: int | None,
-    ) -> Verdict:
-        started = self.clock.monotonic_ns()
+    ) -> int:
+        """The seq of the durable record. Raises RecordError."""
         body = decision_body(
             request,
-            verdict,
-            facts,
+            settled,
+            judged,
+            evaluation=evaluation,
+            approval=None if question is None else question.id,
+            expires_at=expires_at,
+            evidence=evidence_of(settled, judged),
             salt=self.entropy.take(SALT_BYTES),
             state=binding.state or None,
             env=binding.env or None,
             permit=call_id if permitted else None,
         )
-        try:
-            appended = await self.recorder.append(
-                "decision", body, session=binding.session or None, agent=agent, call_id=call_id, ref=answer
-            )
-        except RecordError as error:
-            if verdict.approval is not None:
-                await self._withdraw(verdict.approval)
-            return replace(
-                verdict,
-                decision=Decision.BLOCK,
-                rule="audit.unavailable",
-                reason=error.detail,
-                advice="nothing was judged; try again when Shield says that it is ready",
-                expires_at=None,
-                approval=None,
-                approval_expires_at=None,
-            )
-        took = (self.clock.monotonic_ns() - started) // 1000
-        return replace(verdict, seq=appended.seq, latency_us={**verdict.latency_us, "record": took})
+        appended = await self.recorder.append(
+            "decision", body, session=binding.session or None, agent=agent, call_id=call_id, ref=answer
+        )
+        return appended.seq
 
     async def _withdraw(self, approval_id: str) -> None:
         try:
@@ -342,16 +348,18 @@ class Evaluator:
     def _mint(
         self,
         request: ActionRequest,
-        verdict: Verdict,
+        settled: Settled,
         judged: Judged,
         session: Session,
         owner: str,
         call_id: str,
         binding: Binding,
         approval: str | None,
-    ) -> Verdict:
-        seconds = verdict.evaluated_at // 1000
-        by_person = verdict.tier is Tier.PERSON
+        now: int,
+        seq: int,
+    ) -> str:
+        seconds = now // 1000
+        by_person = settled.by.tier is Tier.PERSON
         permit = Permit(
             jti=call_id,
             sub=session.agent,
@@ -363,9 +371,9 @@ class Evaluator:
             state=binding.state,
             env=binding.env,
             pol=binding.policy,
-            need=verdict.need,
-            tier=verdict.tier,
-            seq=verdict.seq if verdict.seq is not None else 0,
+            need=settled.need,
+            tier=settled.by.tier,
+            seq=seq,
             wsr=session.workspace_roots,
             iso=Isolation.NONE if by_person else required_isolation(judged.facts),
         )
@@ -380,7 +388,7 @@ class Evaluator:
                 approval=approval,
             )
         )
-        return replace(verdict, permit=self.key.sign_permit(permit))
+        return self.key.sign_permit(permit)
 
     def _close_in_time(self, question: Approval) -> None:
         """Expire the question when its time is over, whether or not anybody asks for it."""
@@ -409,32 +417,6 @@ def _binding(
         policy=judged.policy,
         session=session.id if session is not None else "",
     )
-
-
-def _verdict(request: ActionRequest, settled: Settled, judged: Judged, *, evaluation: str, now: int) -> Verdict:
-    by = settled.by
-    allowed = settled.decision is Decision.ALLOW
-    return Verdict(
-        id=request.id,
-        evaluation=evaluation,
-        decision=settled.decision,
-        tier=by.tier,
-        need=settled.need,
-        rule=by.rule,
-        reason=by.reason,
-        advice=by.advice,
-        confidence=by.confidence,
-        action_hash=request.action.hash,
-        policy=judged.policy,
-        evaluated_at=now,
-        expires_at=now + PERMIT_SECONDS * 1000 if allowed else None,
-        latency_us=dict(judged.took_us),
-        evidence=tuple(line for opinion in _deciding(settled, judged) for line in opinion.evidence),
-    )
-
-
-def _deciding(settled: Settled, judged: Judged) -> tuple[Opinion, ...]:
-    return tuple(opinion for opinion in (*judged.opinions, settled.by) if opinion.evidence)
 
 
 def _request_json(request: ActionRequest) -> Mapping[str, Json]:

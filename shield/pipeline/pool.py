@@ -47,8 +47,9 @@ class Pool:
         self._running: _Turn | None = None
         self._scheduled = self._closed = False
 
-    async def run(self, work: Callable[[], T]) -> T:
-        """What `work` returns or raises. Being cancelled stops the waiting, not the work."""
+    async def run(self, work: Callable[[], T], *, within_s: float | None = None) -> T:
+        """What `work` returns or raises; TimeoutError if that is not there in time. Neither that nor being cancelled
+        stops the work, only the waiting."""
         if self._closed:
             raise RuntimeError("the pool is closed")
         loop = asyncio.get_running_loop()
@@ -58,12 +59,17 @@ class Pool:
         if self._running is None and not self._scheduled:
             self._scheduled = True
             loop.call_soon(self._hand_over, loop)
+        late = None if within_s is None else loop.call_later(within_s, _too_late, answer)
         try:
             return await answer
-        finally:
+        except (asyncio.CancelledError, TimeoutError):
             # INVARIANT: what nobody waits for any more does not pile up behind a disk that hangs
-            if answer.cancelled() and job in self._waiting:
+            if job in self._waiting:
                 self._waiting.remove(job)
+            raise
+        finally:
+            if late is not None:
+                late.cancel()
 
     @property
     def waiting(self) -> int:
@@ -110,6 +116,11 @@ class Pool:
         if turn is self._running:
             self._running = None
         self._hand_over(turn.loop)
+
+
+def _too_late(answer: "asyncio.Future[Any]") -> None:
+    if not answer.done():
+        answer.set_exception(TimeoutError())
 
 
 def _answer(turn: _Turn) -> None:

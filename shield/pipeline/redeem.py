@@ -3,7 +3,7 @@
 INVARIANT: a receipt leaves here only after the `executing` record is durable, and no permit leads to two of them.
 """
 
-import asyncio
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,7 +20,6 @@ from shield.pipeline.sessions import SessionBook
 from shield.tiers.settle import need_of, settle
 from shield.tiers.tier import blocked
 from shield.types import (
-    PROXY_ENV,
     Access,
     Action,
     Decision,
@@ -32,6 +31,7 @@ from shield.types import (
     Session,
     SessionFacts,
     Tier,
+    confined_env,
 )
 
 __all__ = ["Redeemer"]
@@ -145,8 +145,7 @@ class Redeemer:
 
     async def _judge_again(self, issued: Issued, before: SessionFacts) -> _Again:
         try:
-            async with asyncio.timeout(_DEADLINE_S):
-                return await self.evaluator.pool.run(partial(self._judge_now, issued, before))
+            return await self.evaluator.pool.run(partial(self._judge_now, issued, before), within_s=_DEADLINE_S)
         except TimeoutError:
             raise _refuse(
                 "what this call would touch could not be examined in time", Reason.PERMIT_STATE_CHANGED
@@ -189,12 +188,9 @@ class Redeemer:
 
 
 def _env(session: Session, action: Action, isolation: Isolation) -> Mapping[str, str]:
-    """All that a command is run with: a confined one is also told of the proxy that leads to its permitted hosts.
-
-    INVARIANT: facts take these names for variables of unknown content, so what is judged holds with and without them.
-    """
+    """All that a command is run with: a confined one is also told of its proxy and its temporary folder."""
     if isolation is Isolation.CONFINED and action.type == "execute_command":
-        return {**session.env, **PROXY_ENV}
+        return {**session.env, **confined_env(os.geteuid())}
     return session.env
 
 

@@ -59,10 +59,19 @@ class SessionBook:
         self._sessions: dict[str, _Live] = {}
 
     def open(
-        self, roots: tuple[str, ...], isolation: Isolation, label: str | None, *, owner: str, agent: str
+        self,
+        roots: tuple[str, ...],
+        isolation: Isolation,
+        label: str | None,
+        *,
+        owner: str,
+        agent: str,
+        pids: frozenset[int] = frozenset(),
     ) -> Session:
-        """A new session. Raises RefusedError `workspace.untrusted`, `session.limit`, InputError for a root that is no
-        directory."""
+        """A new session of the processes `pids`.
+
+        Raises RefusedError `workspace.untrusted`, `session.limit`, InputError for a root that is no directory.
+        """
         resolved = tuple(dict.fromkeys(self._root(root) for root in roots))
         now = self._now_ms()
         session = Session(
@@ -77,6 +86,8 @@ class SessionBook:
             label=label,
             env_digest=self.env_digest(),
             created_at=now,
+            root_ids=tuple(_identity(root) for root in resolved),
+            pids=pids,
         )
         with self._lock:
             if len(self._sessions) >= MAX_SESSIONS:
@@ -171,7 +182,8 @@ class SessionBook:
                 "work in a project directory",
                 reason=Reason.WORKSPACE_UNTRUSTED,
             )
-        if not any(_within(resolved, os.path.realpath(trusted)) for trusted in self._trusted()):
+        # INVARIANT: what a trusted name leads to now is not asked: whoever puts a link in its place gains nothing
+        if not any(_within(resolved, trusted) for trusted in self._trusted()):
             raise RefusedError(
                 f"`{resolved}` is not trusted as a workspace; a person runs `shield trust {resolved}` once",
                 reason=Reason.WORKSPACE_UNTRUSTED,
@@ -186,6 +198,14 @@ def shell_version(shell: str) -> str:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:
         return "absent"
+
+
+def _identity(root: str) -> tuple[int, int]:
+    try:
+        found = os.stat(root)
+    except OSError:
+        raise InputError(f"the workspace root `{root[:256]}` is gone", pointer="/workspace_roots") from None
+    return found.st_dev, found.st_ino
 
 
 def _within(path: str, root: str) -> bool:

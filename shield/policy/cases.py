@@ -10,12 +10,12 @@ from shield.policy.examples import read_action
 from shield.policy.reader import List, Map, Node, Scalar, plain, read
 from shield.policy.shape import Shape
 from shield.policy.world import made_place
-from shield.types import ActionRequest, Decision, Json, Labels, SessionFacts, Tier
+from shield.types import ActionRequest, Decision, Isolation, Json, Labels, SessionFacts, Tier
 
 __all__ = ["Case", "Expected", "contains", "read_cases"]
 
 MAX_CASES = 100_000
-_CASE_KEYS = ("id", "action", "files", "session", "expect", "note")
+_CASE_KEYS = ("id", "action", "files", "session", "isolation", "expect", "note")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +113,12 @@ def _case(node: Node, shape: Shape) -> Case:
             action=action,
             min_tier=shape.tier(floor.value, "min_tier", (0, 1, 2, 3)) if floor is not None else Tier.POLICY,
         ),
-        place=made_place(files, cwd=cwd, session=_session(values["session"], shape) if "session" in values else None),
+        place=made_place(
+            files,
+            cwd=cwd,
+            session=_session(values["session"], shape) if "session" in values else None,
+            isolation=_isolation(values.get("isolation"), shape),
+        ),
         expected=_expected(values["expect"], shape),
     )
 
@@ -135,6 +140,11 @@ def _expected(node: Node, shape: Shape) -> Expected:
         need=shape.tier(values["need"], "need", (0, 1, 2, 3)) if "need" in values else None,
         facts=MappingProxyType(dict(facts)),
     )
+
+
+def _isolation(node: Node | None, shape: Shape) -> Isolation:
+    """The sandbox that the case is judged under; the strongest where it says none."""
+    return Isolation(shape.choice(node, "isolation", Isolation)) if node is not None else Isolation.CONFINED
 
 
 def _session(node: Node, shape: Shape) -> SessionFacts:

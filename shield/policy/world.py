@@ -31,8 +31,12 @@ def made_place(
     *,
     cwd: str | None = WORKSPACE,
     session: SessionFacts | None = None,
+    isolation: Isolation = Isolation.CONFINED,
 ) -> Place:
-    """CONTRACTS "Examples in rules": an empty home and workspace but for `files`, a plain Linux around them."""
+    """CONTRACTS "Examples in rules": an empty home and workspace but for `files`, a plain Linux around them.
+
+    The sandbox is a made one, too: what a rule says must not depend on the machine that checks it.
+    """
     return Place(  # noqa: S604 - `shell` names the shell of the made world, nothing is started
         files=MadeFiles(files or {}, home=HOME, cwd=WORKSPACE),
         home=HOME,
@@ -41,8 +45,7 @@ def made_place(
         env=_ENV,
         shell="/usr/bin/bash",
         platform="linux",
-        # The sandbox is no part of the made world: what a rule says must not depend on the machine that checks it.
-        isolation=Isolation.CONFINED,
+        isolation=isolation,
         protected=_PROTECTED,
         session=session if session is not None else SessionFacts(),
     )

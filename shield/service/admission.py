@@ -3,12 +3,35 @@
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import TracebackType
 
 from shield.errors import Reason, RefusedError
 
 __all__ = ["WAITS_MAX", "Admission"]
 
 WAITS_MAX = 64  # held requests (`?wait=`) of one token; each costs a task, none a thread
+
+
+class _Places:
+    """The places for requests in work; each `with` holds one. Raises RefusedError (`admission.queue`)."""
+
+    __slots__ = ("_queue", "taken")
+
+    def __init__(self, queue: int) -> None:
+        self._queue = queue
+        self.taken = 0
+
+    def __enter__(self) -> None:
+        if self.taken >= self._queue:
+            raise RefusedError(
+                f"{self._queue} requests are being judged; ask again", reason=Reason.ADMISSION_QUEUE, retry_after=1
+            )
+        self.taken += 1
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.taken -= 1
 
 
 class Admission:
@@ -18,11 +41,14 @@ class Admission:
     def __init__(self, *, rate: float, queue: int, now: Callable[[], float]) -> None:
         self._rate = rate
         self._burst = max(rate, 1.0)
-        self._queue = queue
         self._now = now
         self._buckets: dict[str, tuple[float, float]] = {}
         self._waits: dict[str, int] = {}
-        self.in_work = 0
+        self.work = _Places(queue)
+
+    @property
+    def in_work(self) -> int:
+        return self.work.taken
 
     def charge(self, token: str, evaluations: int) -> None:
         """Take `evaluations` from the token's bucket. Raises RefusedError (`admission.rate`) and takes nothing."""
@@ -39,19 +65,6 @@ class Admission:
                 retry_after=max(1, math.ceil((needed - level) / self._rate)),
             )
         self._buckets[token] = (level - evaluations, now)
-
-    @contextmanager
-    def work(self) -> Iterator[None]:
-        """Hold one of the places for requests in work. Raises RefusedError (`admission.queue`)."""
-        if self.in_work >= self._queue:
-            raise RefusedError(
-                f"{self._queue} requests are being judged; ask again", reason=Reason.ADMISSION_QUEUE, retry_after=1
-            )
-        self.in_work += 1
-        try:
-            yield
-        finally:
-            self.in_work -= 1
 
     @contextmanager
     def wait(self, token: str) -> Iterator[None]:

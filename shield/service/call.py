@@ -52,13 +52,14 @@ class Context:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """`token` is None only on routes that anyone may call without one."""
+    """`token` is None only on routes that anyone may call without one. `pid` is the calling process, where known."""
 
     token: Token | None
     params: Mapping[str, str]
     query: Mapping[str, str]
     body: bytes
     receive: Receive
+    pid: int | None = None
 
     @property
     def caller(self) -> Token:

@@ -1,9 +1,11 @@
 """`$SHIELD_HOME` on disk: its private files and modes, and the directories that a person trusted."""
 
+import base64
+import contextlib
 import json
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from shield.config import Home, user_home
 from shield.errors import ConfigError
@@ -12,6 +14,7 @@ __all__ = [
     "check_root",
     "is_empty",
     "prepare",
+    "published_key",
     "read_private",
     "read_trusted",
     "trust",
@@ -88,6 +91,21 @@ def write_private(path: str, raw: bytes) -> None:
             os.close(folder)
     except OSError as error:
         raise ConfigError(f"`{path}` cannot be written: {error.strerror}; run `shield init` first") from None
+
+
+@contextlib.contextmanager
+def published_key(home: Home, key: bytes) -> Iterator[None]:
+    """`run/permit.pub`, one line of base64, for as long as the Shield with this key runs. The caller holds the lock.
+
+    A client pins it before it opens a session (`shield.client.pinned_key`). Raises ConfigError.
+    """
+    write_private(home.permit_key, base64.b64encode(key) + b"\n")
+    try:
+        yield
+    finally:
+        # INVARIANT: we hold the home's lock, so the file is still ours
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(home.permit_key)
 
 
 # --- trusted directories ---------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from pydantic import Field
 from shield.actions.request import parse_batch, parse_proposal
 from shield.errors import InputError, PermitError, Reason, RecordError, ShieldError
 from shield.service.call import Body, Call, Context, Reply, held, read_body, wait_of
+from shield.service.guarded import processes_of
 from shield.service.shapes import encode, session_json, verdict_json
 from shield.types import Decision, Isolation, Outcome, OutcomePart, OutcomeStatus, Role, Session, Verdict
 
@@ -63,6 +64,7 @@ async def open_session(context: Context, call: Call) -> Reply:
         body.label,
         owner=call.caller.id,
         agent=call.caller.name,
+        pids=processes_of(call.pid),
     )
     return Reply(body=encode(session_json(session, context.judge.public_key, Isolation.STATE_HIDDEN, context.hidden)))
 

@@ -26,7 +26,14 @@ class Sessions(Protocol):
     """The agents' sessions. `owner` is the id of the token that made one."""
 
     def open(
-        self, roots: tuple[str, ...], isolation: Isolation, label: str | None, *, owner: str, agent: str
+        self,
+        roots: tuple[str, ...],
+        isolation: Isolation,
+        label: str | None,
+        *,
+        owner: str,
+        agent: str,
+        pids: frozenset[int],
     ) -> Session:
         """Raises RefusedError (`workspace.untrusted`, `session.limit`)."""
 

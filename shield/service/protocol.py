@@ -9,7 +9,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from shield.service.peer import Peer, peer_of
+from shield.client.peer import Peer, peer_of
 
 __all__ = ["EXTENSION", "HEAD_MAX", "GuardedH11", "GuardedHttpTools"]
 

@@ -15,8 +15,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
+from shield.actions.registry import lookup
 from shield.approvals.queue import ApprovalQueue
-from shield.config import EXEC_UMASK, Config, Home, exec_env, load, user_home
+from shield.config import EXEC_UMASK, Config, Home, agent_homes, exec_env, load, user_home
 from shield.errors import ConfigError, ShieldError
 from shield.facts.local import LocalFiles
 from shield.facts.unseen import UnknownFiles
@@ -29,8 +30,9 @@ from shield.service.admission import Admission
 from shield.service.app import build_app
 from shield.service.birth import initialise
 from shield.service.call import Context
-from shield.service.guarded import protected
-from shield.service.home import is_empty, prepare, read_trusted, within_trusted
+from shield.service.guarded import hidden, own_processes, protected
+from shield.service.home import is_empty, prepare, published_key, read_trusted, within_trusted
+from shield.service.installation import installation
 from shield.service.journal import AuditJournal
 from shield.service.listener import claimed, listen_tcp, listen_unix
 from shield.service.log import load_key, open_log
@@ -110,6 +112,10 @@ class _Listener:
     address: str
     hosts: frozenset[bytes] | None
 
+    @property
+    def ports(self) -> frozenset[int]:
+        return frozenset() if self.hosts is None else frozenset({self.socket.getsockname()[1]})
+
     def close(self) -> None:
         self.socket.close()
         if self.hosts is None:
@@ -135,6 +141,8 @@ async def _main(home: Home, config: Config, hooks: Hooks) -> None:
         # before anything is written: a start that cannot listen leaves no trace in the log
         listener = _bind(home, config)
         down.callback(listener.close)
+        key = PermitKey()
+        down.enter_context(published_key(home, key.public))
         journal = AuditJournal(open_log(home, load_key(home)), home, loop)
         down.callback(journal.close)
         store = StateStore.open(home.state_db)
@@ -145,7 +153,6 @@ async def _main(home: Home, config: Config, hooks: Hooks) -> None:
         down.callback(pool.close)
 
         rulebook = Rulebook(load_owner_policy(home, config), lambda: load_owner_policy(home, config))
-        key = PermitKey()
         clock = system_clock()
         shell, env = exec_env(config, hooks.environ)
         sessions = SessionBook(
@@ -170,6 +177,20 @@ async def _main(home: Home, config: Config, hooks: Hooks) -> None:
             approvals=approvals,
             now=time.monotonic,
         )
+        installed = installation(path=env["PATH"])
+        if installed.linked is not None:
+            hooks.said(
+                f"`{installed.linked}` has a second name, through which it can be changed;"
+                " install again with UV_LINK_MODE=copy"
+            )
+        guarded = protected(
+            home,
+            config,
+            pids=own_processes(embedded=hooks.parent is not None),
+            installed=installed,
+            ports=listener.ports,
+            elsewhere=agent_homes(hooks.environ),
+        )
         pipeline = Pipeline(
             policy=rulebook.for_session,
             place_for=Places(
@@ -178,7 +199,7 @@ async def _main(home: Home, config: Config, hooks: Hooks) -> None:
                 shell=shell,
                 env=env,
                 sessions=sessions,
-                protected=protected(home, config, pids=frozenset({os.getpid()})),
+                protected=guarded,
             ),
             clock=clock,
             pool=pool,
@@ -196,6 +217,7 @@ async def _main(home: Home, config: Config, hooks: Hooks) -> None:
             description=describe(ROUTES, _version()),
             stopping=asyncio.Event(),
             now=time.perf_counter,
+            hidden=hidden(guarded),
         )
         await journal.append(
             "log.open",
@@ -283,8 +305,6 @@ def _asked(
 
 
 def _type_label(name: str) -> str:
-    from shield.actions.registry import lookup
-
     return name if lookup(name).known else ("mcp" if name.startswith("mcp:") else "unknown")
 
 

@@ -11,6 +11,8 @@ from shield.types import Approval, Hidden, Isolation, Role, Session, Verdict
 
 __all__ = ["approval_json", "encode", "session_json", "time_text", "verdict_json"]
 
+_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
 
 def time_text(unix_ms: int) -> str:
     """RFC 3339 UTC with milliseconds."""
@@ -24,7 +26,7 @@ def _second_text(unix_s: int) -> str:
 
 def encode(value: Any) -> bytes:
     """Compact JSON in UTF-8; what is no JSON value is a programming error and raises."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode("utf-8")
+    return _COMPACT.encode(value).encode("utf-8")
 
 
 def verdict_json(verdict: Verdict, role: Role) -> dict[str, Any]:

@@ -8,10 +8,10 @@ from collections.abc import Awaitable, Callable
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from shield.client.peer import Peer
 from shield.errors import Reason, RefusedError, ShieldError
 from shield.service.body import drained, received, whole
 from shield.service.call import Call, Context, Reply, read_query
-from shield.service.peer import Peer
 from shield.service.problems import PROBLEM_MEDIA, problem_of
 from shield.service.protocol import EXTENSION
 from shield.service.routes import Route
@@ -22,6 +22,7 @@ __all__ = ["Authentication", "Endpoint", "Errors", "HostAndOrigin", "PeerCredent
 _LOG = logging.getLogger("shield.service")
 _TOKEN = "shield.token"  # noqa: S105  # a key of the scope
 _TOKEN_MAX = 512
+_FREE: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
 
 Rejected = Callable[[Reason, bytes, int | None], Awaitable[None]]
 
@@ -148,13 +149,14 @@ class Endpoint:
             raise RefusedError("the service is stopping; nothing is judged any more", reason=Reason.SERVICE_STOPPING)
         if route.charge and token is not None:
             admission.charge(token.id, route.charge)
-        with admission.work() if route.work else contextlib.nullcontext():
+        with admission.work if route.work else _FREE:
             call = Call(
                 token=token,
                 params=scope["path_params"],
                 query=read_query(scope["query_string"], self._query),
                 body=await whole(scope, receive) if route.method == "POST" else b"",
                 receive=receive,
+                pid=None if (peer := _peer(scope)) is None else peer.pid,
             )
             reply = await route.handler(self._context, call)
         await _answer(reply, send)

@@ -146,6 +146,21 @@ def test_a_body_may_be_as_long_as_the_error_says_and_no_longer():
         encode(replace(fits, body={"x": "y" * (limit - len('{"x":""}') + 1)}), log=LOG)
 
 
+def test_a_body_that_is_short_enough_not_to_be_measured_fits_in_the_longest_envelope():
+    name = "n" * 64
+    draft = Draft(kind="k" * 32, body={}, session=name, agent=name, call_id=name, ref=MAX_INT)
+    widest = {"log": "l" * 128, "seq": MAX_INT, "prev": "0" * 64, "time": MAX_INT, "mono_ns": "9" * 20, "boot_id": name}
+    refused = 0
+    for characters in range((MAX_LEAF - 1200) // 4, MAX_LEAF // 4):
+        try:
+            encoded = encode(replace(draft, body={"x": "\N{GRINNING FACE}" * characters}), log="l" * 128)
+        except BodyTooLargeError:
+            refused += 1
+        else:
+            assert len(encoded.leaf(**widest)) <= MAX_LEAF
+    assert refused
+
+
 def test_the_bytes_are_frozen_when_they_are_encoded():
     body = {"decision": "BLOCK"}
     encoded = encode(Draft(kind="decision", body=body), log=LOG)

@@ -50,15 +50,19 @@ def run(folder, *words, **more):
     )
 
 
-def at_terminal(folder, *words, types=None, after=b""):
-    """What the terminal showed, what stdout got, the exit code; `types` is typed once `after` was shown."""
+def at_terminal(folder, *words, types=b"", pastes=b"", after=b""):
+    """What the terminal showed, what stdout got, the exit code.
+
+    Once `after` was shown `pastes` comes in one piece; then, where it is shown anew, `types` is typed, each key once
+    the one before stands there.
+    """
     out_read, out_write = os.pipe()
     child, terminal = pty.fork()
     if child == 0:
         os.dup2(out_write, 1)
         os.execve(sys.executable, command(*words), environment(folder))
     os.close(out_write)
-    shown = b""
+    shown, seen, typed, typing = b"", 0, 0, False
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline:
         if not select.select([terminal], [], [], 20)[0]:
@@ -70,9 +74,18 @@ def at_terminal(folder, *words, types=None, after=b""):
         if not chunk:
             break
         shown += chunk
-        if types is not None and after in shown:
-            os.write(terminal, types)
-            types = None
+        if after and after in shown[seen:]:
+            seen, after = len(shown), after if pastes else b""
+            if pastes:
+                os.write(terminal, pastes)
+                pastes = b""
+                continue
+            typing = True
+        elif not typing or not shown[seen:].endswith(types[typed - 1 : typed]):
+            continue
+        if typed < len(types):
+            seen, typed = len(shown), typed + 1
+            os.write(terminal, types[typed - 1 : typed])
     _, status = os.waitpid(child, 0)
     os.close(terminal)
     with os.fdopen(out_read) as out:
@@ -141,10 +154,11 @@ def test_trust_asks_a_person(folder):
     assert "no terminal" in refused.stderr
     assert run(folder, "trust").stdout == ""
     for typed in (b"y\n", b"\n"):
-        _, _, code = at_terminal(folder, "trust", root, types=typed, after=b"to confirm")
+        _, _, code = at_terminal(folder, "trust", root, types=typed, after=b"to confirm: ")
         assert code == 1
-    shown, out, code = at_terminal(folder, "trust", root, types=b"yes\n", after=b"to confirm")
+    shown, out, code = at_terminal(folder, "trust", root, types=b"yes\n", pastes=b"yes\n", after=b"to confirm: ")
     assert code == 0, shown
+    assert shown.count("never taken from a paste") == 1
     assert root in shown
     assert out.strip() == f"trusted {root}"
     assert json.loads(run(folder, "trust", "--json").stdout) == {"roots": [root]}

@@ -13,7 +13,7 @@ from shield.pipeline import dry_run
 from shield.policy.load import load_policy
 from shield.policy.shelf import shipped_shelf
 from shield.policy.world import NOW, WORKSPACE, made_place
-from shield.types import ActionRequest, Decision, Operation, Tier
+from shield.types import ActionRequest, Decision, Isolation, Operation, RunsCode, Tier
 
 FILES = sorted((Path(__file__).parent / "bypasses").glob("*.yaml"))
 TWIN = ".twin"
@@ -51,7 +51,7 @@ def _judge(policy, place, command):
 def test_everyday_commands_of_other_people_are_judged_without_surprise():
     """What is allowed of ten thousand found commands runs nothing unjudged, deletes nothing and sends nothing."""
     lines = shared("data/eval/nl2bash.txt").read_text().splitlines()[::25]
-    policy, place = load_policy("default", shipped_shelf()), made_place()
+    policy, place = load_policy("default", shipped_shelf()), made_place(isolation=Isolation.NONE)
     counted: Counter[Decision] = Counter()
     for line in lines:
         verdict, facts = _judge(policy, place, line)
@@ -70,10 +70,30 @@ def test_everyday_commands_of_other_people_are_judged_without_surprise():
 def test_no_known_trick_of_a_program_leaves_the_workspace():
     """GTFOBins, with its paths moved into the workspace: what is allowed only shows or changes a file there."""
     rows = [json.loads(line) for line in shared("data/eval/gtfobins.jsonl").read_text().splitlines()]
-    policy, place = load_policy("default", shipped_shelf()), made_place()
+    policy, place = load_policy("default", shipped_shelf()), made_place(isolation=Isolation.NONE)
     for row in rows:
         command = row["command"].replace("/path/to/", "")
         verdict, facts = _judge(policy, place, command)
         if verdict.decision is Decision.ALLOW:
             assert row["function"] in ("file-read", "file-write", "privilege-escalation"), command
             assert all(fact.runs_code.value == "none" for fact in facts.commands), command
+
+
+@pytest.mark.parametrize("isolation", [Isolation.STATE_HIDDEN, Isolation.CONFINED])
+def test_in_a_sandbox_code_of_the_project_is_all_that_found_commands_run(isolation):
+    """Of ten thousand found commands and every trick of GTFOBins: nothing inline, nothing fetched, nothing outside."""
+    lines = shared("data/eval/nl2bash.txt").read_text().splitlines()[::25]
+    rows = shared("data/eval/gtfobins.jsonl").read_text().splitlines()
+    lines += [json.loads(row)["command"].replace("/path/to/", "") for row in rows]
+    policy, place = load_policy("default", shipped_shelf()), made_place(isolation=isolation)
+    running = 0
+    for line in lines:
+        verdict, facts = _judge(policy, place, line)
+        if verdict.decision is Decision.ALLOW:
+            kinds = {command.runs_code for command in facts.commands}
+            assert kinds <= {RunsCode.NONE, RunsCode.WORKSPACE}, line
+            assert not facts.unknown, line
+            assert not facts.hosts, line
+            assert all(path.inside_workspace for path in facts.paths if path.access.value != "list"), line
+            running += RunsCode.WORKSPACE in kinds
+    assert running

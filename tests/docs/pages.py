@@ -157,6 +157,14 @@ class Shell:
             text = typed.pop(0)
         else:
             raise AssertionError(f"the page types nothing at `{prompt}`:\n{self._seen}")
+        if prompt.startswith(("allow", "type ")):
+            # a person's answer: each key once the one before stands there
+            for key in text:
+                at = len(self._seen)
+                os.write(self._master, key.encode())
+                while key not in self._seen[at:]:
+                    assert self._read(), f"`{key}` is not taken:\n{self._seen}"
+            text = ""
         os.write(self._master, text.encode() + b"\n")
 
     def _read(self) -> bool:

@@ -46,7 +46,7 @@ def test_the_person_is_asked_once_whether_a_directory_is_trusted(untrusted):
     with chat(untrusted) as terminal:
         asked = terminal.until("type `yes` to confirm: ")
         assert str(untrusted.workspace) in asked
-        terminal.type("yes\n")
+        terminal.answer("yes")
         terminal.until("agentctl> ")
         terminal.type("/read README.md\n")
         terminal.until("# a project\nagentctl> ")
@@ -59,7 +59,7 @@ def test_the_person_is_asked_once_whether_a_directory_is_trusted(untrusted):
         assert terminal.end() == 3
 
 
-@pytest.mark.parametrize("answer", ["y\n", "\x04", "\x03"])
+@pytest.mark.parametrize("answer", ["\n", "\x04", "\x03"])
 def test_anything_but_yes_ends_it(untrusted, answer):
     with chat(untrusted) as terminal:
         terminal.until("type `yes` to confirm: ")

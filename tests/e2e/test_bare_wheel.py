@@ -102,7 +102,7 @@ def test_a_console_session_and_the_proof_afterwards(bare):
         terminal.until(r"BLOCK(.|\n)*agentctl> ")
         terminal.type("!python3 -c 'print(6 * 7)'\n")
         terminal.until(r"type yes/no, \d+ s left: ")
-        terminal.type("yes\n")
+        terminal.answer("yes")
         terminal.until(r"\| 42(.|\n)*agentctl> ")
         terminal.type("/quit\n")
         assert terminal.end() == 0, terminal.seen

@@ -97,7 +97,7 @@ def test_http_is_asked_and_sent_once_after_yes(console):
         question = console.line(f"/http http://127.0.0.1:{server.server_address[1]}/it", ASK)
         assert "would talk to: 127.0.0.1" in question
         assert not paths
-        console.terminal.type("yes\n")
+        console.terminal.answer("yes")
         assert "a page" in console.terminal.until(PROMPT)
         server.shutdown()
     assert paths == ["/it"]

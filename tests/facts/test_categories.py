@@ -148,7 +148,8 @@ def test_covers_from_fixed_places() -> None:
     everything = _covers("/")
     assert home | {"system", "shield_code", "device", "proc_environ", "socket"} <= everything
     assert "credential" in _covers("/home") & _covers("~/.config") & _covers("/etc")
-    assert "shield_state" not in _covers("~/.config")
+    assert "shield_state" in _covers("~/.config") & _covers("~/.local/share")
+    assert "shield_state" not in _covers("~/.config/git") | _covers("~/.local/lib")
     assert not _covers("~/notes")
     assert not _covers("src")
 

@@ -17,6 +17,7 @@ from shield.facts.glob import matches
 from shield.facts.local import LocalFiles
 from shield.facts.paths import path_fact
 from shield.facts.place import Place
+from shield.facts.snapshot import Snapshot
 from shield.types import Access, Action, CommandFact, Facts, FileIdentity, FileRole, Origin
 
 
@@ -78,6 +79,34 @@ def test_an_edit_binds_the_content(world: _World) -> None:
     Path(path).write_text("one 2wo")  # same file, same size
     assert os.stat(path).st_ino == inode
     assert world.bind("edit_file", path="a.txt", old="one", new="1") != before
+
+
+def test_an_edit_is_not_bothered_by_a_save_of_the_same_content(world: _World) -> None:
+    path = world.write("a.txt", "one two")
+    before = world.bind("edit_file", path="a.txt", old="one", new="1")
+    os.rename(world.write("b.txt", "one two"), path)  # as editors and formatters save
+    assert world.bind("edit_file", path="a.txt", old="one", new="1") == before
+    os.remove(path)
+    os.symlink("b.txt", path)
+    world.write("b.txt", "one two")
+    assert world.bind("edit_file", path="a.txt", old="one", new="1") != before
+
+
+@pytest.mark.parametrize("size", [100, 2 << 20])
+def test_unpacking_binds_what_is_in_the_archive_and_the_directory_it_goes_to(world: _World, size: int) -> None:
+    path = world.write("x.tar", "a" * size)
+    os.mkdir(f"{world.ws}/out")
+    before = world.bind("archive_extract", path="x.tar", destination="out")
+    assert before is not None
+    world.write("out/more")  # what is in there is the tool's to look at
+    assert world.bind("archive_extract", path="x.tar", destination="out") == before
+    os.rename(f"{world.ws}/out", f"{world.ws}/away")
+    os.mkdir(f"{world.ws}/out")
+    other = world.bind("archive_extract", path="x.tar", destination="out")
+    assert other != before
+    with open(path, "r+") as file:  # the same file, the same size
+        file.write("b")
+    assert world.bind("archive_extract", path="x.tar", destination="out") != other
 
 
 def test_a_write_binds_the_directory(world: _World) -> None:
@@ -153,6 +182,31 @@ def test_what_moved_since_the_facts_gives_no_permit(world: _World) -> None:
     action, facts = world.judge("edit_file", path="b.txt", old="one", new="two")
     Path(path).write_text("one and more")
     assert identities(action, facts, world.place) is None  # the result that was judged is not the one to come
+
+
+def test_one_view_of_the_disk_binds_what_was_judged_and_the_next_one_sees_what_moved(world: _World) -> None:
+    path = world.write("a.txt", "one")
+    os.symlink("a.txt", f"{world.ws}/link")
+    for name, payload in (("read_file", {"path": "link"}), ("list_directory", {"path": "."})):
+        action = make_action(name, payload, world.ws)
+        before = identities(action, compute(action, lookup(name), world.place), world.place)
+        once = replace(world.place, files=Snapshot(LocalFiles()))
+        facts = compute(action, lookup(name), once)
+        os.rename(world.ws, f"{world.ws}.old")
+        os.makedirs(world.ws)
+        os.symlink("/etc/passwd", path)
+        assert identities(action, facts, once) == before  # what was judged, not what is there now
+        after = replace(world.place, files=Snapshot(LocalFiles()))
+        assert identities(action, compute(action, lookup(name), after), after) != before
+        shutil.rmtree(world.ws)
+        os.rename(f"{world.ws}.old", world.ws)
+
+    # content is looked at when it is bound: a result that was judged is still the one to come
+    once = replace(world.place, files=Snapshot(LocalFiles()))
+    action = make_action("edit_file", {"path": "a.txt", "old": "one", "new": "two"}, world.ws)
+    facts = compute(action, lookup("edit_file"), once)
+    Path(path).write_text("one and more")
+    assert identities(action, facts, once) is None
 
 
 def test_programs(world: _World) -> None:

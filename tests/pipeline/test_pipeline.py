@@ -18,7 +18,6 @@ from shield.permits import PERMIT_SECONDS, verify_receipt
 from shield.pipeline.bodies import view
 from shield.pipeline.judge import judge
 from shield.types import (
-    PROXY_ENV,
     Answer,
     ApprovalAnswer,
     ApprovalState,
@@ -29,6 +28,7 @@ from shield.types import (
     OutcomePart,
     OutcomeStatus,
     Tier,
+    confined_env,
 )
 
 YES = ApprovalAnswer(approve=True)
@@ -334,7 +334,7 @@ def test_a_confined_command_is_told_of_its_proxy(bench, script):
     for isolation in (Isolation.STATE_HIDDEN, Isolation.CONFINED):
         request, verdict = run(bench.evaluate("execute_command", script, session=session))
         receipt = verify_receipt(run(bench.redeem(verdict, request, isolation=isolation)), bench.key.public)
-        told = dict(session.env) | (PROXY_ENV if isolation is Isolation.CONFINED else {})
+        told = dict(session.env) | (confined_env(os.geteuid()) if isolation is Isolation.CONFINED else {})
         assert dict(receipt.env) == told
     request, verdict = run(bench.evaluate(session=session))
     receipt = verify_receipt(run(bench.redeem(verdict, request, isolation=Isolation.CONFINED)), bench.key.public)
@@ -636,3 +636,14 @@ def test_an_opinion_of_code_names_the_verdict_before_policy_does(bench):
     judged = judge(bench.request("read_file", {}), place, bench.rules, agent="a", now_ms=0)
     assert judged.opinions[0].rule == "input.payload"
     assert judged.opinions[-1].answer is Answer.ALLOW
+
+
+def test_a_trusted_name_that_leads_elsewhere_is_trusted_no_more(bench):
+    """Code of the workspace may swap it for a link, for the next session to begin somewhere else."""
+    elsewhere = bench.workspace.parent / "elsewhere"
+    elsewhere.mkdir()
+    bench.workspace.rename(bench.workspace.parent / "moved")
+    bench.workspace.symlink_to(elsewhere)
+    with pytest.raises(RefusedError) as refusal:
+        bench.open()
+    assert refusal.value.reason is Reason.WORKSPACE_UNTRUSTED

@@ -93,8 +93,8 @@ def test_when_every_thread_hangs_callers_wait_and_go_on_when_one_is_free():
             stuck.append(asyncio.create_task(pool.run(lambda hanging=hanging: hanging.set() or release.wait(60))))
             assert await asyncio.to_thread(hanging.wait, 60)
         with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.1):
-                await pool.run(lambda: "never in time")
+            await pool.run(lambda: "never in time", within_s=0.1)
+        assert pool.waiting == 0
         waiting = asyncio.create_task(pool.run(lambda: "after"))
         release.set()
         assert await waiting == "after"

@@ -16,16 +16,17 @@ from shield.policy.schema import read_policy
 from shield.policy.shelf import shipped_shelf
 from shield.policy.world import NOW, WORKSPACE, made_place
 from shield.resources import data_folder
-from shield.types import ActionRequest, Decision, Effect, Tier
+from shield.types import ActionRequest, Decision, Effect, Isolation, Tier
 
 NAMES = ("baseline", "default", "strict", "permissive")
 POLICIES = Path(__file__).resolve().parents[2] / "policies"
 
 
-def decide(policy, command):
+def decide(policy, command, isolation=Isolation.CONFINED):
     request = ActionRequest(id="x", action=make_action("execute_command", {"command": command}, WORKSPACE))
     now = int(NOW.timestamp() * 1000)
-    return dry_run(request, made_place(), policy, agent="agent", now_ms=now, max_tier=Tier.POLICY)[0]
+    place = made_place(isolation=isolation)
+    return dry_run(request, place, policy, agent="agent", now_ms=now, max_tier=Tier.POLICY)[0]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -65,8 +66,15 @@ def test_living_off_the_land_is_not_allowed_unasked():
     """Commands that turn everyday programs into shells, readers and writers (GTFOBins)."""
     rows = [json.loads(line) for line in shared("data/eval/gtfobins.jsonl").read_text().splitlines()]
     policy = load_policy("default", shipped_shelf())
-    allowed = {row["command"] for row in rows if decide(policy, row["command"]).decision is Decision.ALLOW}
-    assert allowed <= {"git help config"}  # opens a pager, which without a terminal only prints
+    allowed = {
+        level: {row["command"] for row in rows if decide(policy, row["command"], level).decision is Decision.ALLOW}
+        for level in Isolation
+    }
+    assert allowed[Isolation.NONE] <= {"git help config"}  # opens a pager, which without a terminal only prints
+    # what runs the project's code may be that code's shell, in the sandbox
+    starts = {command.split()[0] for command in allowed[Isolation.STATE_HIDDEN] - allowed[Isolation.NONE]}
+    assert starts <= {"cargo", "java", "rustc", "echo"}
+    assert allowed[Isolation.CONFINED] == allowed[Isolation.STATE_HIDDEN]
 
 
 TRICKS = [

@@ -14,7 +14,8 @@ from service_harness import SESSION
 from shield.config import Config, Home
 from shield.errors import PolicyError
 from shield.service.guarded import protected
-from shield.service.peer import Peer, peer_of
+from shield.service.installation import installation
+from shield.client.peer import Peer, peer_of
 from shield.service.rulebook import Rulebook, load_owner_policy
 
 OVERLAY = """
@@ -120,7 +121,8 @@ def test_peer_credentials_of_macos():
 def test_what_is_guarded(folder):
     home = Home(path=f"{folder}/h")
     config = Config.model_validate({"service": {"tcp": "127.0.0.1:8470"}})
-    guarded = protected(home, config, pids=frozenset({7}), import_path=("", "/", "/usr/lib", "/nonexistent"))
+    installed = installation(import_path=("", "/", "/usr/lib", "/nonexistent"))
+    guarded = protected(home, config, pids=frozenset({7}), installed=installed)
     assert home.path in guarded.state
     assert os.path.realpath("/usr/lib") in guarded.code
     assert "/" not in guarded.code

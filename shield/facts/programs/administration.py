@@ -1,5 +1,6 @@
 """Programs that look after the machine, its services, containers and clusters."""
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -112,13 +113,22 @@ def _docker(call: Invocation) -> bool:
         return True
     call.reading.run(RunsCode.FETCHED)
     for word in words:
-        for piece in word.text.split(":") if word.fixed else ():
+        for piece in _mounted(word.text) if word.fixed else ():
             if piece.startswith(("/", "~", "./", "../")):
                 call.reading.path(Value(text=piece, head=piece), Access.READ, Access.WRITE, recursive=True)
     if words and words[0].fixed and words[0].text == "exec":
         rest = [word for word in words[1:] if not word.head.startswith("-")]
         call.command(rest[1:], elsewhere=True)
     return True
+
+
+def _mounted(text: str) -> list[str]:
+    """What a word may name of this machine: `-v /a:/b`, `-v/a:/b`, `--volume=/a:/b`, `--mount type=bind,source=/a`."""
+    joined = re.match(r"(?:--volume=|-v)(?=[/~.])", text)
+    if "source=" in text or "src=" in text:
+        pairs = (part.partition("=") for part in text.removeprefix("--mount=").split(","))
+        return [value for name, _, value in pairs if name in ("source", "src")]
+    return text[joined.end() :].split(":") if joined is not None else text.split(":")
 
 
 _CLUSTER_READS_TEXT = """

@@ -1,10 +1,12 @@
-"""Interpreters, build tools and package managers: whose code would run."""
+"""Interpreters: whose code would run, and what it is pointed to."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from shield.facts.paths import resolve_path
 from shield.facts.programs.invocation import Invocation, Special
-from shield.facts.programs.model import Use
+from shield.facts.programs.mention import mention
+from shield.facts.programs.model import Use, models
 from shield.facts.programs.reading import Nested, NestedKind, Value
 from shield.types import Access, Operation, RunsCode
 
@@ -20,6 +22,8 @@ def _only_version(call: Invocation) -> bool:
 def _standard_input(call: Invocation) -> None:
     """An interpreter without a script runs what it is fed."""
     call.reading.run(RunsCode.FETCHED if call.context.fetched else RunsCode.INLINE)
+    if call.context.fetched:
+        call.reading.unknown.append(f"what `{call.name[:80]}` is fed comes from elsewhere")
 
 
 def _script_and_rest(call: Invocation, operands: list[Value]) -> None:
@@ -29,9 +33,14 @@ def _script_and_rest(call: Invocation, operands: list[Value]) -> None:
     call.reading.use(Use.SCRIPT, operands[0])
     if not operands[0].fixed:
         call.reading.code = True
-    for word in operands[1:]:
-        if not word.head.startswith("-"):
-            call.reading.use(Use.ANY, word)
+    _arguments(call, operands[1:])
+
+
+def _arguments(call: Invocation, words: list[Value]) -> None:
+    """What a script is given: it may read or write whatever the words name."""
+    for word in words:
+        dashed = (word.text if word.fixed else word.head).startswith("-")
+        mention(call, word, Access.READ, *(() if dashed else (Access.WRITE,)))
 
 
 def _shell(call: Invocation) -> bool:
@@ -79,159 +88,130 @@ def _shell(call: Invocation) -> bool:
     return True
 
 
+_TOOLS_TEXT = """
+autopep8 bandit black coverage flake8 flit isort mkdocs mypy nose2 nox pip poetry pre_commit pycodestyle pydocstyle
+pyflakes pylint pyright pytest ruff tox twine uv vulture yapf hatch pdm pipenv alembic celery flask gunicorn uvicorn
+streamlit jupyter sphinx unittest conda pyupgrade autoflake semgrep yamllint sqlfluff codespell interrogate invoke
+"""
+_TOOLS = frozenset(_TOOLS_TEXT.split())
+_FETCHING = frozenset(("ensurepip", "pipx", "uvx", "build"))
+
+
 def _python(call: Invocation) -> bool:
     arguments = call.arguments
     if _only_version(call):
         return True
+    if arguments.foreign or arguments.has("-i"):
+        call.reading.run(RunsCode.INLINE)
     if arguments.has("-c"):
-        for word in call.operands:
-            if not word.head.startswith("-"):
-                call.reading.use(Use.ANY, word)
+        _arguments(call, call.operands)
         return True
     modules = arguments.values("-m")
     if modules:
-        module = modules[0].text
-        call.reading.run(RunsCode.FETCHED if module in ("pip", "ensurepip", "pipx", "uv") else RunsCode.WORKSPACE)
-        for word in call.operands:
-            if "/" in word.text or word.text.startswith(("~", ".")):
-                call.reading.use(Use.ANY, word)
+        _module(call, modules[0], call.operands)
         return True
     _script_and_rest(call, call.operands)
     return True
 
 
+def _module(call: Invocation, module: Value, words: list[Value]) -> None:
+    """`python -m`: a tool's module does what its program does; any other is code of the project or what it uses."""
+    reading = call.reading
+    reading.run(RunsCode.WORKSPACE)
+    if not module.fixed:
+        reading.code = True
+        return
+    name = module.text.partition(".")[0]
+    tool = {"pre_commit": "pre-commit", "sphinx": "sphinx-build"}.get(name, name)
+    model = models().get(tool) if name in _TOOLS else None
+    if name in _FETCHING:
+        reading.run(RunsCode.FETCHED)
+        reading.unknown.append(f"what `python -m {name}` fetches is pinned by nothing")
+    elif name in ("timeit", "pdb", "profile", "cProfile", "trace", "runpy", "code", "asyncio", "idlelib"):
+        # These run a statement or a script that is given.
+        reading.run(RunsCode.INLINE if name in ("timeit", "code", "pdb", "asyncio") else RunsCode.WORKSPACE)
+    elif module.text in ("http.server", "smtpd", "pydoc", "xmlrpc.server"):
+        reading.unknown.append(f"`python -m {module.text}` may serve files to others")
+    if model is not None:
+        call.read_as(tool, model, tuple(words))
+        if reading.runs is RunsCode.FETCHED and _shadowed(call, name):
+            reading.unknown.append(f"`{name}` may be the project's own module")
+        return
+    _arguments(call, words)
+
+
+def _shadowed(call: Invocation, module: str) -> bool:
+    """With `-m` the working directory is searched first (docs.python.org, "Command line": `-m`)."""
+    place = call.context.place
+    names = (f"./{module}", f"./{module}.py")
+    found = [resolve_path(name, place, base=base, expand_tilde=False) for base in call.context.bases for name in names]
+    return any(each.path is None or each.exists for each in found)
+
+
+def _coverage(call: Invocation) -> bool:
+    """coverage run: a script or a module, as python runs it."""
+    modules = call.arguments.values("-m", "--module")
+    if modules:
+        _module(call, modules[0], call.operands)
+    else:
+        _script_and_rest(call, call.operands)
+    return True
+
+
 def _interpreter(call: Invocation) -> bool:
+    """perl, ruby, php and kin: inline code where an option gives it, else a script."""
     if _only_version(call):
         return True
     inline = any(option.value is Use.CODE for option, _ in call.arguments.given)
-    call.reading.run(RunsCode.INLINE)
+    # An option that is not known, or that loads a module or changes files in place, may bring code along.
+    if inline or call.arguments.foreign or call.arguments.has("-i", "-M", "-m", "-d", "-S", "-B", "-R", "-E", "-a"):
+        call.reading.run(RunsCode.INLINE)
+    for option, value in call.arguments.given:
+        if value is not None and option.value is Use.TEXT:
+            mention(call, value)
     if inline:
-        for word in call.operands:
-            if not word.head.startswith("-"):
-                call.reading.use(Use.ANY, word)
+        _arguments(call, call.operands)
+    elif any(option.value is Use.SCRIPT for option, _ in call.arguments.given):
+        call.reading.run(RunsCode.WORKSPACE)
+        _arguments(call, call.operands)
     else:
         _script_and_rest(call, call.operands)
     return True
 
 
 def _node(call: Invocation) -> bool:
-    if _only_version(call) or (call.arguments.has("-v") and not call.operands):
+    arguments = call.arguments
+    if _only_version(call) or (arguments.has("-v") and not call.operands):
         return True
-    if call.name.rpartition("/")[2] in ("deno", "bun"):
-        call.reading.run(RunsCode.FETCHED)
-    inline = any(option.value is Use.CODE for option, _ in call.arguments.given)
-    if inline:
-        return _interpreter(call)
+    call.reading.run(RunsCode.WORKSPACE)
+    if arguments.foreign:
+        call.reading.run(RunsCode.INLINE)
+    inline = any(option.value is Use.CODE for option, _ in arguments.given)
+    given = any(option.name in ("-c", "--check") for option, _ in arguments.given)
+    if inline or given or (not call.operands and arguments.has("--test", "--run")):
+        _arguments(call, call.operands)
+        return True
     _script_and_rest(call, call.operands)
     return True
 
 
-_NPM_READS_TEXT = """
-ls list ll outdated view info why explain root prefix bin version help fund search ping whoami
-"""
-_NPM_READS = frozenset(_NPM_READS_TEXT.split())
-_NPM_RUNS_TEXT = """
-test t run run-script start stop restart
-"""
-_NPM_RUNS = frozenset(_NPM_RUNS_TEXT.split())
-
-
-def _npm(call: Invocation) -> bool:
-    verbs = [word for word in call.words if not word.head.startswith("-")]
-    verb = verbs[0].text if verbs and verbs[0].fixed else ""
-    if verb in _NPM_READS and call.name.rpartition("/")[2] == "npm" and all(word.fixed for word in call.words):
-        call.reading.operations |= {Operation.READ}
-        if verb in ("outdated", "view", "info", "search", "ping", "whoami"):
-            call.reading.operations.add(Operation.NETWORK)
-        if len(verbs) > 1 and verb == "version":
-            call.reading.run(RunsCode.WORKSPACE)
-        return True
-    if _only_version(call):
-        return True
-    call.reading.run(RunsCode.WORKSPACE if verb in _NPM_RUNS else RunsCode.FETCHED)
+def _deno(call: Invocation) -> bool:
+    """deno: only formatting and checking its own files fetches nothing that a script imports."""
+    verb = call.words[0].text if call.words and call.words[0].fixed else ""
+    call.reading.run(RunsCode.WORKSPACE if verb in ("fmt", "lint") or _only_version(call) else RunsCode.FETCHED)
+    if call.reading.runs is RunsCode.FETCHED:
+        call.reading.unknown.append("what `deno` fetches is pinned by nothing")
+    _arguments(call, list(call.words[1:]))
     return True
 
 
-_PIP_READS_TEXT = """
-list show freeze check help debug inspect tree
-"""
-_PIP_READS = frozenset(_PIP_READS_TEXT.split())
-
-
-def _pip(call: Invocation) -> bool:
-    verbs = [word for word in call.words if not word.head.startswith("-")]
-    verb = verbs[0].text if verbs and verbs[0].fixed else ""
-    kind = call.name.rpartition("/")[2]
-    if kind in ("pip", "pip3") and verb in _PIP_READS and all(word.fixed for word in call.words):
-        call.reading.operations.add(Operation.READ)
-        if any(word.text.partition("=")[0] not in _PIP_FLAGS for word in call.words if word.text.startswith("-")):
-            call.reading.caution()
+def _java(call: Invocation) -> bool:
+    if _only_version(call) or all(word.fixed and word.text in ("-version", "--version") for word in call.words):
         return True
-    if _only_version(call):
-        return True
-    runs = verb == "run" and kind != "pip"
-    call.reading.run(RunsCode.WORKSPACE if runs else RunsCode.FETCHED)
-    if runs:
-        call.command(list(call.words[call.words.index(verbs[0]) + 1 :]))
-    for word in verbs[1:]:
-        if word.text.startswith(("/", "~", "./", "../")):
-            call.reading.use(Use.ANY, word)
-    return True
-
-
-_PIP_FLAGS_TEXT = """
---format --outdated -o --local -l --user --editable -e --not-required -v --verbose -q --quiet -f --files --all
-"""
-_PIP_FLAGS = frozenset(_PIP_FLAGS_TEXT.split())
-_CARGO_FETCHES_TEXT = """
-install add update fetch search publish login owner yank uninstall
-"""
-_CARGO_FETCHES = frozenset(_CARGO_FETCHES_TEXT.split())
-
-
-def _cargo(call: Invocation) -> bool:
-    verbs = [word for word in call.words if not word.head.startswith(("-", "+"))]
-    verb = verbs[0].text if verbs and verbs[0].fixed else ""
-    if _only_version(call) or verb in ("version", "help", "tree", "metadata", "locate-project"):
-        call.reading.operations.add(Operation.READ)
-        if not all(word.fixed for word in call.words) or any("config" in word.text for word in call.words):
-            call.reading.run(RunsCode.WORKSPACE)
-        return True
-    call.reading.run(RunsCode.FETCHED if verb in _CARGO_FETCHES else RunsCode.WORKSPACE)
-    return True
-
-
-def _go(call: Invocation) -> bool:
-    verbs = [word for word in call.words if not word.head.startswith("-")]
-    verb = verbs[0].text if verbs and verbs[0].fixed else ""
-    if verb in ("version", "help") or (verb == "env" and len(call.words) == len(verbs)):
-        call.reading.operations.add(Operation.READ)
-        return True
-    call.reading.run(RunsCode.FETCHED if verb in ("get", "install", "mod", "work") else RunsCode.WORKSPACE)
-    return True
-
-
-def _compiler(call: Invocation) -> bool:
-    """Compilers read sources and write objects; plug-ins, wrappers and response files run or hide more."""
-    reading = call.reading
-    output = False
-    for word in call.words:
-        text = word.text
-        if _only_version(call):
-            return True
-        if output:
-            reading.path(word, Access.WRITE)
-            output = False
-        elif text == "-o":
-            output = True
-        elif not word.fixed or text.startswith(
-            ("-wrapper", "-fplugin", "@", "-B", "-specs", "-load", "-Wl", "-Xlinker", "-C")
-        ):
-            reading.run(RunsCode.WORKSPACE)
-        elif not text.startswith("-"):
-            reading.path(word, Access.READ)
-    reading.operations |= {Operation.READ, Operation.WRITE}
-    reading.run(RunsCode.WORKSPACE)
+    call.reading.run(RunsCode.WORKSPACE)
+    if call.arguments.foreign and any(not flag.startswith(("-X", "-D")) for flag in call.arguments.foreign):
+        call.reading.run(RunsCode.INLINE)
+    _arguments(call, list(call.words))
     return True
 
 
@@ -239,12 +219,10 @@ INTERPRETERS: Mapping[str, Special] = MappingProxyType(
     {
         "shell": _shell,
         "python": _python,
+        "coverage_run": _coverage,
         "interpreter": _interpreter,
         "node": _node,
-        "npm": _npm,
-        "pip": _pip,
-        "cargo": _cargo,
-        "go": _go,
-        "compiler": _compiler,
+        "deno": _deno,
+        "java": _java,
     }
 )

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from shield.facts.place import Place
 from shield.facts.programs.model import Model, Use
@@ -37,6 +38,7 @@ class Invocation:
     context: Context
     arguments: Arguments = field(default_factory=Arguments)
     recursive: bool = False
+    specials: "Mapping[str, Special]" = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def operands(self) -> list[Value]:
@@ -56,6 +58,20 @@ class Invocation:
                 )
             )
 
+    def read_as(self, name: str, model: Model, words: tuple[Value, ...]) -> None:
+        """These words do, in the same process, what `name` does with them by `model`."""
+        self.reading.operations |= model.does
+        _read(
+            Invocation(
+                name=name,
+                model=model,
+                words=words,
+                reading=self.reading,
+                context=self.context,
+                specials=self.specials,
+            )
+        )
+
 
 Special = Callable[[Invocation], bool]
 
@@ -65,8 +81,8 @@ def read_invocation(
 ) -> Reading:
     """What `name words…` does, by `model`. A special reader that the entry names but nobody gives is cautious."""
     reading = Reading(operations=set(model.does))
-    call = Invocation(name=name, model=model, words=words, reading=reading, context=context)
-    _read(call, specials)
+    call = Invocation(name=name, model=model, words=words, reading=reading, context=context, specials=specials)
+    _read(call)
     if reading.loose and not model.steady:
         # An argument of unknown value could be an option, and this program has options that change what it does.
         reading.code = True
@@ -83,21 +99,24 @@ def _opens(model: Model) -> bool:
     return any(option.value not in (None, Use.TEXT, Use.LIST) for option in model.options.values())
 
 
-def _read(call: Invocation, specials: Mapping[str, Special]) -> None:
+def _read(call: Invocation) -> None:
     model, reading = call.model, call.reading
-    call.arguments = read_arguments(model, call.words, reading) if model.options else Arguments()
-    if not model.options:
+    if model.options and not model.open:
+        call.arguments = read_arguments(model, call.words, reading)
+    else:
         call.arguments = _bare_arguments(model, call.words, reading, special=model.special is not None)
     reading.run(model.runs)
+    if model.asks is not None:
+        reading.unknown.append(f"`{call.name[:80]}`: {model.asks}")
     spared = _options(call)
     if model.special is not None:
-        special = specials.get(model.special)
+        special = call.specials.get(model.special)
         if special is None:
             reading.caution()
         elif special(call):
             return
     if model.subcommands is not None:
-        _subcommand(call, specials)
+        _subcommand(call)
         return
     _operands(call, spared=spared)
 
@@ -144,27 +163,24 @@ def _operands(call: Invocation, *, spared: bool) -> None:
         call.reading.use(use, value, recursive=call.recursive)
 
 
-def _subcommand(call: Invocation, specials: Mapping[str, Special]) -> None:
+def _subcommand(call: Invocation) -> None:
     assert call.model.subcommands is not None
     reading = call.reading
     if not call.operands:
         return
+    if call.arguments.foreign and (call.model.verbs or call.model.runs is not RunsCode.NONE):
+        # It may take the next word for its value: which one is the subcommand is not known.
+        reading.unknown.append(f"what `{call.arguments.foreign[0][:80]}` is to `{call.name[:80]}` is not known")
     word = call.operands[0]
     sub = call.model.subcommands.get(word.text) if word.fixed else None
     if sub is None:
         reading.caution()
         reading.run(RunsCode.WORKSPACE)
         reading.code |= not word.fixed
+        if call.model.verbs:
+            reading.unknown.append(f"what `{call.name[:80]} {word.text[:80]}` does is not known")
         for value in call.operands[1:]:
             reading.use(Use.ANY, value)
         return
-    reading.operations |= sub.does
-    inner = Invocation(
-        name=f"{call.name} {word.text}",
-        model=sub,
-        words=tuple(call.operands[1:]),
-        reading=reading,
-        context=call.context,
-    )
-    _read(inner, specials)
+    call.read_as(f"{call.name} {word.text}", sub, tuple(call.operands[1:]))
     reading.loose &= not sub.steady

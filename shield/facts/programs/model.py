@@ -12,9 +12,12 @@ The data stands in `*.yaml` beside this module, one mapping from names (several,
     first:     uses of the leading operands, blank-separated; rest: of all others; last: of the last one of several
     default:   the operand where none is given
     runs_code: what kind of code every invocation runs
+    ends:      options after which, and whose value, everything is operands
+    asks:      why nobody but a person can tell what an invocation leads to (`what it sends, others see`)
     mode:      `leading` (options end at the first operand), `words` (`-name` is one option), `digits` (`-10`),
                `tree` (paths are always recursive), `steady` (no option changes what kind of things it does), `bundle`
-               (the first operand is a cluster)
+               (the first operand is a cluster), `open` (options that are not listed, and operands, are looked
+               through for paths), `verbs` (a subcommand that is not listed asks)
     special:   the name of the reader in code that completes the entry
     subcommands: entries by the first operand; `same: NAME` repeats another entry
 
@@ -37,9 +40,10 @@ __all__ = ["ALL_OPERATIONS", "Model", "Option", "Use", "load_models", "models"]
 
 # What a program that is not known may do.
 ALL_OPERATIONS = frozenset({Operation.EXECUTE, Operation.READ, Operation.WRITE, Operation.NETWORK, Operation.DELETE})
-_MODES = frozenset({"leading", "words", "digits", "tree", "steady", "bundle"})
+_MODES = frozenset({"leading", "words", "digits", "tree", "steady", "bundle", "open", "verbs"})
 _KEYS_TEXT = """
-does flags values optional recursive adds runs first rest last default runs_code mode special subcommands same
+does flags values optional recursive adds runs ends first rest last default runs_code asks mode special subcommands
+same
 """
 _KEYS = frozenset(_KEYS_TEXT.split())
 
@@ -78,6 +82,7 @@ class Option:
     recursive: bool = False
     adds: frozenset[Operation] = frozenset()
     runs: RunsCode = RunsCode.NONE
+    ends: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +101,9 @@ class Model:
     tree: bool = False
     steady: bool = False
     bundle: bool = False
+    open: bool = False
+    verbs: bool = False
+    asks: str | None = None
     special: str | None = None
     subcommands: "Mapping[str, Model] | None" = None
 
@@ -163,6 +171,7 @@ def _model(name: str, entry: dict[str, Any], source: str) -> Model:
         put(names, adds=_operations(operations))
     for names, kind in entry.get("runs", {}).items():
         put(names, runs=RunsCode(kind))
+    put(entry.get("ends", ""), ends=True)
     sub = entry.get("subcommands")
     return Model(
         name=name,
@@ -173,6 +182,7 @@ def _model(name: str, entry: dict[str, Any], source: str) -> Model:
         last=Use(entry["last"]) if "last" in entry else None,
         default=entry.get("default"),
         runs=RunsCode(entry.get("runs_code", "none")),
+        asks=entry.get("asks"),
         special=entry.get("special"),
         subcommands=MappingProxyType(_entries(sub, source)) if sub is not None else None,
         **dict.fromkeys(mode, True),

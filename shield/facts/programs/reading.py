@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import NamedTuple
 
 from shield.facts.beneath import Look
 from shield.facts.programs.model import ALL_OPERATIONS, Model, Option, Use
@@ -12,9 +13,8 @@ __all__ = ["Arguments", "Nested", "NestedKind", "PathUse", "Reading", "Value", "
 _RUN_ORDER = (RunsCode.NONE, RunsCode.WORKSPACE, RunsCode.INLINE, RunsCode.FETCHED)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Value:
-    """A word as the program would get it.
+class Value(NamedTuple):
+    """A word as the program would get it. A tuple, as each word of a line becomes one.
 
     `text` is its value, or its source where it is not `known`. `pattern` is set for a glob: the same text with quoted
     characters made literal. `many`: it may become any number of words. `head` is what it surely begins with.
@@ -235,6 +235,9 @@ def read_arguments(model: Model, words: tuple[Value, ...], reading: Reading) -> 
                 reading.loose = True
         else:
             at = _option(model, word, words, at, found, reading)
+            if found.given and found.given[-1][0].ends:
+                found.operands.extend(words[at:])
+                break
             continue
         if model.leading:
             found.operands.extend(words[at:])

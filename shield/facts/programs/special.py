@@ -12,7 +12,10 @@ from shield.facts.programs.interpreters import INTERPRETERS
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.language import LANGUAGE
 from shield.facts.programs.model import Use
+from shield.facts.programs.packages import PACKAGES
+from shield.facts.programs.project import PROJECT
 from shield.facts.programs.reading import PathUse, Value, plain_globs
+from shield.facts.programs.toolchain import TOOLCHAIN
 from shield.facts.programs.transfer import TRANSFER
 from shield.types import Access, Operation, RunsCode
 
@@ -429,23 +432,6 @@ def _code(call: Invocation) -> bool:
     return True
 
 
-def _project(call: Invocation) -> bool:
-    """Runs the project's own code or configuration. Paths among its arguments are read and written."""
-    call.reading.run(RunsCode.WORKSPACE)
-    for word in call.words:
-        if not word.fixed:
-            continue
-        text = word.text.partition("=")[2] if word.text.startswith("-") else word.text
-        if text.startswith(("/", "~", "..")) or "/" in text:
-            call.reading.path(Value(text=text, head=text), Access.READ, Access.WRITE)
-    return True
-
-
-def _fetched(call: Invocation) -> bool:
-    call.reading.run(RunsCode.FETCHED)
-    return _project(call)
-
-
 _OWN: dict[str, Special] = {
     "find": _find,
     "xargs": _xargs,
@@ -465,9 +451,7 @@ _OWN: dict[str, Special] = {
     "printf": _printf,
     "test": _test,
     "code": _code,
-    "project": _project,
-    "fetched": _fetched,
 }
 SPECIALS: Mapping[str, Special] = MappingProxyType(
-    {**_OWN, **ADMINISTRATION, **LANGUAGE, **GIT, **INTERPRETERS, **TRANSFER}
+    {**_OWN, **ADMINISTRATION, **LANGUAGE, **GIT, **INTERPRETERS, **PACKAGES, **PROJECT, **TOOLCHAIN, **TRANSFER}
 )

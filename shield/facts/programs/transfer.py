@@ -7,6 +7,7 @@ from types import MappingProxyType
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.model import Use
 from shield.facts.programs.reading import Nested, NestedKind, Value
+from shield.facts.programs.sockets import PIECE, SOCKETS, endpoint
 from shield.types import Access, Operation, RunsCode
 
 __all__ = ["TRANSFER"]
@@ -107,8 +108,20 @@ def _curl_option(call: Invocation, name: str, words: list[Value], joined: Value 
     else:
         # `-K`, `--resolve`, `--connect-to`, `--unix-socket`, `--engine` and whatever is not known.
         reading.caution()
+        _curl_instead(call, name, value)
         reading.use(Use.ANY, value)
         reading.unknown.append(f"what `{name[:80]}` of `curl` does is not known")
+
+
+def _curl_instead(call: Invocation, name: str, value: Value) -> None:
+    """`--connect-to HOST1:PORT1:HOST2:PORT2` and `--resolve HOST:PORT:ADDRESS…`: where it connects in fact."""
+    pieces = PIECE.findall(value.text)
+    if name == "--connect-to" and len(pieces) >= 2 and value.known:
+        call.reading.hosts.append(endpoint(pieces[-2], pieces[-1]))
+    elif name == "--resolve" and len(pieces) >= 3 and value.known:
+        call.reading.hosts.extend(
+            endpoint(address, pieces[1]) for address in value.text.partition(pieces[1] + ":")[2].split(",")
+        )
 
 
 def _curl_data(call: Invocation, name: str, value: Value) -> None:
@@ -163,55 +176,6 @@ def _lookup(call: Invocation) -> bool:
         elif not word.text.startswith(("-", "+")):
             call.reading.hosts.append(word)
         call.reading.loose |= not word.fixed
-    return True
-
-
-def _netcat(call: Invocation) -> bool:
-    reading = call.reading
-    reading.caution()
-    words = [word for word in call.words if not word.head.startswith("-")]
-    for word in call.words:
-        if word.fixed and re.match(r"-\w*[ec]|--(?:exec|sh-exec|lua-exec)", word.text):
-            reading.run(RunsCode.INLINE)
-            reading.code = True
-    if words:
-        reading.hosts.append(words[0])
-    else:
-        reading.unknown.append(f"who talks to `{call.name}` is not known")
-    return True
-
-
-_SSH_VALUE = "BbcDEeFIiJLlmOopQRSWw"
-
-
-def _ssh(call: Invocation) -> bool:
-    """ssh(1): the command runs elsewhere; options may run programs here (`-o ProxyCommand`)."""
-    reading, words = call.reading, list(call.words)
-    reading.caution()
-    while words and (words[0].head or words[0].text).startswith("-"):
-        text = words.pop(0).text
-        letter = text[1:2]
-        if letter in _SSH_VALUE and letter:
-            value = text[2:] or (words.pop(0).text if words else "")
-            if letter == "i":
-                reading.path(Value(text=value, head=value), Access.READ)
-            elif letter in "oFEISJ" or letter in "LRDWw":
-                reading.run(RunsCode.INLINE)
-    if words:
-        host = words.pop(0)
-        reading.hosts.append(
-            Value(text="ssh://" + host.text if host.fixed and "://" not in host.text else host.text, known=host.known)
-        )
-    if words:
-        line = " ".join(word.text for word in words)
-        known = all(word.fixed for word in words)
-        reading.nested.append(
-            Nested(
-                kind=NestedKind.SHELL, words=(Value(text=line, known=known, head=line),), via=("ssh",), elsewhere=True
-            )
-        )
-    else:
-        reading.run(RunsCode.INLINE)
     return True
 
 
@@ -426,11 +390,10 @@ def _busybox(call: Invocation) -> bool:
 
 TRANSFER: Mapping[str, Special] = MappingProxyType(
     {
+        **SOCKETS,
         "curl": _curl,
         "wget": _wget,
         "lookup": _lookup,
-        "netcat": _netcat,
-        "ssh": _ssh,
         "scp": _scp,
         "rsync": _rsync,
         "ip": _ip,

@@ -30,8 +30,8 @@ class Effect:
     doubts: tuple[str, ...] = ()
 
 
-def carry_out(name: str, words: tuple[Value, ...], state: State, place: Place) -> Effect:
-    """Apply a builtin's effect on the shell to `state`."""
+def carry_out(name: str, words: tuple[Value, ...], state: State, place: Place, *, conditional: bool) -> Effect:
+    """Apply a builtin's effect on the shell to `state`; `conditional`: it may not have run at all."""
     stay = Effect(state.bases, state.bases)
     if name == "cd":
         return _cd(words, state, place)
@@ -40,7 +40,7 @@ def carry_out(name: str, words: tuple[Value, ...], state: State, place: Place) -
     if name in ("exit", "return", "logout"):
         return Effect((), ())
     if name == "export":
-        return _export(words, state, stay)
+        return _export(words, state, stay, conditional=conditional)
     return stay
 
 
@@ -69,7 +69,7 @@ def _cd(words: tuple[Value, ...], state: State, place: Place) -> Effect:
     return Effect(tuple(dict.fromkeys(bases)), state.bases)
 
 
-def _export(words: tuple[Value, ...], state: State, stay: Effect) -> Effect:
+def _export(words: tuple[Value, ...], state: State, stay: Effect, *, conditional: bool) -> Effect:
     doubts: list[str] = []
     for word in words:
         match = _NAME.match(word.text)
@@ -80,10 +80,10 @@ def _export(words: tuple[Value, ...], state: State, stay: Effect) -> Effect:
         kind = influence(name)
         if kind is Influence.CODE or name in OWN_VARIABLES:
             doubts.append(f"`{name}` is exported")
-        elif kind is Influence.OTHER:
+        elif kind is not Influence.NONE:
             state.exported.append(name)
         if match[2] is not None:
-            state.variables[name] = match[2] if word.fixed else None
+            state.variables[name] = match[2] if word.fixed and not conditional else None
     return Effect(stay.success, stay.failure, tuple(doubts))
 
 
@@ -109,6 +109,12 @@ def _set(call: Invocation) -> bool:
             name = words.pop(0) if words else None
             if name is not None and not (name.fixed and name.text in _HARMLESS_SET_NAMES):
                 call.reading.code = True
+    return True
+
+
+def _hash(call: Invocation) -> bool:
+    """hash -p FILE NAME: from then on NAME runs FILE."""
+    call.reading.code |= any(not word.fixed or ("p" in word.text and word.text.startswith("-")) for word in call.words)
     return True
 
 
@@ -148,7 +154,8 @@ def _source(call: Invocation) -> bool:
 
 
 def _exec(call: Invocation) -> bool:
-    call.reading.code |= bool(call.arguments.foreign)
+    # by another name (-a), as a login shell (-l), without an environment (-c) a program is not what was judged
+    call.reading.code |= bool(call.arguments.foreign) or call.arguments.has("-a", "-c", "-l")
     call.command(list(call.operands))
     return True
 
@@ -187,6 +194,7 @@ BUILTIN_SPECIALS: Mapping[str, Special] = MappingProxyType(
     {
         "cd": _cd_reader,
         "set": _set,
+        "hash": _hash,
         "export": _export_reader,
         "eval": _eval,
         "source": _source,

@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass, field
 
 from shield.facts.programs.reading import Value
-from shield.facts.shell.script import Part, PartKind, Word
-from shield.types import PROXY_ENV
+from shield.facts.shell.script import LITERAL, Part, PartKind, Word
+from shield.types import CONFINED_NAMES
 
 __all__ = ["State", "expand", "is_assignment_like", "text_of"]
 
@@ -22,7 +22,7 @@ _ IFS PWD OLDPWD SHLVL RANDOM SRANDOM SECONDS LINENO UID EUID PPID HOSTNAME HOST
 REPLY DIRSTACK PIPESTATUS FUNCNAME GROUPS SHELLOPTS BASHOPTS OPTIND OPTARG OPTERR EPOCHSECONDS EPOCHREALTIME PS4 PS1
 PS2 PS3 BASH BASHPID COMP_WORDBREAKS HISTCMD MAPFILE COPROC
 """
-OWN_VARIABLES = frozenset(_OWN_VARIABLES_TEXT.split()) | PROXY_ENV.keys()  # of a confined command only
+OWN_VARIABLES = frozenset(_OWN_VARIABLES_TEXT.split()) | CONFINED_NAMES  # of a confined command only
 
 
 @dataclass(slots=True)
@@ -47,14 +47,12 @@ def text_of(word: Word, state: State) -> str | None:
 
 
 def is_assignment_like(word: Word) -> bool:
-    return (
-        bool(word) and word[0].kind is PartKind.LITERAL and not word[0].quoted and bool(_ASSIGNMENT.match(word[0].text))
-    )
+    return bool(word) and word[0].kind is LITERAL and not word[0].quoted and bool(_ASSIGNMENT.match(word[0].text))
 
 
 def expand(word: Word, state: State, *, assigned: bool = False) -> list[Value]:
     """The values of one word. `assigned`: neither split nor globbed, and tildes count after every colon."""
-    if len(word) == 1 and word[0].kind is PartKind.LITERAL and (word[0].quoted or not _LIVELY.search(word[0].text)):
+    if len(word) == 1 and word[0].kind is LITERAL and (word[0].quoted or not _LIVELY.search(word[0].text)):
         text_only = word[0].text
         return [Value(text=text_only, head=text_only)] if text_only or word[0].quoted else []
     if not assigned and _has_brace(word):
@@ -68,9 +66,10 @@ def expand(word: Word, state: State, *, assigned: bool = False) -> list[Value]:
     active = False
     for index, part in enumerate(word):
         piece: str | None = part.text
-        if part.kind is PartKind.LITERAL:
+        globbed = part.text
+        if part.kind is LITERAL:
             if not part.quoted:
-                piece = _tilde(word, index, part.text, state, assigned=assigned)
+                piece, globbed = _tilde(word, index, part.text, state, assigned=assigned)
         elif part.kind is PartKind.VARIABLE:
             piece = _variable(part.text, state)
             if piece is not None and not part.quoted and not assigned and _UNSAFE_VALUE.search(piece):
@@ -94,11 +93,11 @@ def expand(word: Word, state: State, *, assigned: bool = False) -> list[Value]:
         text.append(piece)
         if known:
             head.append(piece)
-        if part.quoted or piece is not part.text:
+        if part.quoted:
             pattern.append(_ACTIVE.sub(r"[\g<0>]", piece))
         else:
-            pattern.append(piece)
-            active |= not assigned and bool(_ACTIVE.search(piece))
+            pattern.append(globbed)
+            active |= not assigned and bool(_ACTIVE.search(part.text))
     if not present:
         return []
     whole = "".join(text)
@@ -113,9 +112,9 @@ def expand(word: Word, state: State, *, assigned: bool = False) -> list[Value]:
 def _braced(word: Word, state: State) -> list[Value]:
     """A brace expansion written out as far as it is simple: to be seen, not to be relied on."""
     state.inexact.append("brace expansion")
-    if all(part.kind is PartKind.LITERAL for part in word) and sum(len(part.text) for part in word) <= _MAX_BRACED:
+    if all(part.kind is LITERAL for part in word) and sum(len(part.text) for part in word) <= _MAX_BRACED:
         texts = _braces("".join(part.text for part in word))
-        return [value for text in texts for value in expand((Part(PartKind.LITERAL, text, False),), state)]
+        return [value for text in texts for value in expand((Part(LITERAL, text, False),), state)]
     return [Value(text=_source(word), known=False, many=True, bare=_bare(word))]
 
 
@@ -130,10 +129,11 @@ def _variable(name: str, state: State) -> str | None:
     return state.variables.get(name)
 
 
-def _tilde(word: Word, index: int, text: str, state: State, *, assigned: bool) -> str | None:
-    """An unquoted literal with its tilde prefixes replaced; None where one stands for a directory not known."""
+def _tilde(word: Word, index: int, text: str, state: State, *, assigned: bool) -> tuple[str | None, str]:
+    """An unquoted literal with its tilde prefixes replaced, as text and as a pattern; None where one stands for a
+    directory not known. What stands behind a prefix is matched as it would be without one."""
     if "~" not in text:
-        return text
+        return text, text
     last = index == len(word) - 1
     if assigned or (index == 0 and _ASSIGNMENT.match(text)):
         name, equals, rest = ("", "", text) if assigned else text.partition("=")
@@ -141,27 +141,25 @@ def _tilde(word: Word, index: int, text: str, state: State, *, assigned: bool) -
     else:
         name, equals, pieces = "", "", [text]
         if index > 0:
-            return text
+            return text, text
     out: list[str] = []
+    globbed: list[str] = []
     for at, piece in enumerate(pieces):
         first = at > 0 or index == 0
-        if not (first and piece.startswith("~")):
-            out.append(piece)
-        elif piece == "~" and not (last or at < len(pieces) - 1):
-            out.append(piece)  # what follows is quoted or expanded: no tilde prefix
-        elif piece == "~" or piece.startswith("~/"):
-            home = state.variables.get("HOME")
-            if home is None:
-                return None
-            out.append(home + piece[1:])
-        else:
-            return None
-    return name + equals + ":".join(out)
+        home = ""
+        if first and piece.startswith("~") and (piece != "~" or last or at < len(pieces) - 1):
+            named = state.variables.get("HOME") if piece == "~" or piece.startswith("~/") else None
+            if named is None:
+                return None, text
+            home, piece = named, piece[1:]  # noqa: PLW2901 - the same piece without its prefix
+        out.append(home + piece)  # a `~` that something quoted or expanded follows is no prefix
+        globbed.append(_ACTIVE.sub(r"[\g<0>]", home) + piece)
+    return name + equals + ":".join(out), name + equals + ":".join(globbed)
 
 
 def _written(word: Word) -> str | None:
     first = word[0] if word else None
-    tilde = first is not None and first.kind is PartKind.LITERAL and not first.quoted and first.text.startswith("~")
+    tilde = first is not None and first.kind is LITERAL and not first.quoted and first.text.startswith("~")
     return _source(word) if tilde else None
 
 
@@ -173,11 +171,11 @@ def _source(word: Word) -> str:
 
 
 def _bare(word: Word) -> str:
-    return "".join(part.text for part in word if part.kind is PartKind.LITERAL)
+    return "".join(part.text for part in word if part.kind is LITERAL)
 
 
 def _has_brace(word: Word) -> bool:
-    shape = "".join(part.text if part.kind is PartKind.LITERAL and not part.quoted else "x" for part in word)
+    shape = "".join(part.text if part.kind is LITERAL and not part.quoted else "x" for part in word)
     if "{" not in shape or "}" not in shape:
         return False
     opened = shape.index("{")

@@ -7,8 +7,9 @@ from fnmatch import translate
 from shield.facts.filesystem import FileKind, FileSystemUnknownError
 from shield.facts.paths import resolve_path
 from shield.facts.place import Place
+from shield.facts.programs.reading import Value
 
-__all__ = ["Matches", "fixed_directory", "may_be_option", "superset"]
+__all__ = ["Matches", "directory_of", "fixed_directory", "may_be_option", "superset"]
 
 _MAX_MATCHES = 64
 _MAX_ENTRIES = 4096
@@ -29,6 +30,16 @@ def fixed_directory(pattern: str) -> str:
         fixed.append(_ESCAPED.sub(r"\1", part))
     lead = "/".join(fixed)
     return lead or ("/" if pattern.startswith("/") else ".")
+
+
+def directory_of(word: Value) -> Value:
+    """The directories that are read to find what the pattern of `word` matches: one, or all of another pattern."""
+    pattern = word.pattern or ""
+    folder = pattern.rpartition("/")[0]
+    lead = fixed_directory(pattern)
+    if _SPECIAL.search(_ESCAPED.sub("x", folder)):
+        return Value(text=folder, pattern=folder, head=lead)
+    return Value(text=lead, head=lead)
 
 
 def superset(pattern: str, place: Place, base: str | None) -> Matches:

@@ -9,22 +9,24 @@ from typing import NamedTuple
 from shield.facts.hosts import host_fact
 from shield.facts.paths import resolve_path
 from shield.facts.place import Place
+from shield.facts.programs.installs import environment_of, guarded_by_install, may_install
 from shield.facts.programs.invocation import Context, read_invocation
+from shield.facts.programs.mention import mention_within, search_path
 from shield.facts.programs.model import Model, Use
 from shield.facts.programs.reading import Nested, NestedKind, Reading, Value
 from shield.facts.programs.special import SPECIALS
 from shield.facts.shell.builtins import BUILTIN_SPECIALS, Effect, carry_out
 from shield.facts.shell.environment import Influence, influence
 from shield.facts.shell.expand import OWN_VARIABLES, State, expand, text_of
-from shield.facts.shell.glob import may_be_option
+from shield.facts.shell.glob import directory_of, may_be_option
 from shield.facts.shell.lookup import Found, Lookup
 from shield.facts.shell.pathuse import looks_like_path, path_facts, raw_path
 from shield.facts.shell.plain import RefusedLineError, read_plain
 from shield.facts.shell.redirects import read_redirects
 from shield.facts.shell.script import MAX_DEPTH, AndOr, PartKind, Pipeline, Script, Simple, Word, literal
-from shield.facts.shell.touched import Touched
+from shield.facts.shell.touched import Touched, rewritten
 from shield.facts.shell.tree import read_tree
-from shield.types import CommandFact, Dynamic, HostFact, Operation, Origin, PathFact, Redirect, RunsCode
+from shield.types import Access, CommandFact, Dynamic, HostFact, Operation, Origin, PathFact, Redirect, RunsCode
 
 __all__ = ["Line"]
 
@@ -35,7 +37,10 @@ sh bash dash zsh ksh ash fish
 """
 _SHELLS = frozenset(_SHELLS_TEXT.split())
 _ALL_SPECIALS = MappingProxyType({**SPECIALS, **BUILTIN_SPECIALS})
-_BASHISMS = ("|&", "&>", "<<<", "$'", ">&")
+# `a=~` is a word that bash alone expands
+_BASHISMS = ("|&", "&>", "<<<", "$'", ">&", "=~", ":~")
+_OURS = (Origin.SYSTEM, Origin.BUILTIN, Origin.USER)
+_FOREIGN = (Origin.WORKSPACE, Origin.TEMP)
 _ORDER = (Dynamic.NONE, Dynamic.ARGUMENT, Dynamic.PROGRAM, Dynamic.CODE)
 
 
@@ -73,6 +78,7 @@ class Line:
         self.doubts: list[str] = []
         self.functions: set[str] = set()
         self.touched = Touched()
+        self.activated: list[str] = []  # environments
         self.patterns = 0
 
     def doubt(self, reason: str) -> None:
@@ -99,6 +105,7 @@ class Line:
         self.text(text, state, Frame(piped=self.stdin is not None))
         for reason in state.inexact:
             self.doubt(reason)
+        self.unknown.extend(rewritten(self.paths))
 
     def text(self, text: str, state: State, frame: Frame) -> None:
         """Parse with both parsers, then follow what the tree shows, or what both show."""
@@ -211,11 +218,11 @@ class Line:
                 self.patterns += 1
                 if self.patterns > _MAX_PATTERNS:
                     self.doubt("too many patterns")
-                    value = replace(value, known=False, pattern=None, many=True)
+                    value = value._replace(known=False, pattern=None, many=True)
             if value.pattern is not None and any(
                 may_be_option(value.pattern, self.place, base) for base in state.bases
             ):
-                value = replace(value, head="", many=True)
+                value = value._replace(head="", many=True)
             out.append(value)
         return out
 
@@ -224,7 +231,7 @@ class Line:
         kind = influence(name)
         if kind is Influence.CODE or name in OWN_VARIABLES:
             self.doubt(f"`{name}` is assigned")
-        elif kind is Influence.OTHER and name in self.place.env:
+        elif kind is not Influence.NONE and name in self.place.env:
             state.exported.append(name)
         state.variables[name] = None if frame.conditional else value
         if name == "PATH":
@@ -273,10 +280,17 @@ class Line:
         if redirected is not None:
             _merge(reading, redirected)
         self._influences(assignments, state, reading)
+        self._installs(name, words, state, frame, assignments, reading)
+        patterns = [word for word in words if word.pattern is not None]
+        used = {use.value.pattern for use in reading.paths} if patterns else ()
+        for word in patterns:
+            if word.pattern not in used:
+                # whatever the program does with the names, the shell has read the directories that they stand in
+                reading.path(directory_of(word), Access.LIST)
         self.emit(head, words, reading, assignments, redirects, frame, found=found, name=name)
         self.take(reading, index, state, frame)
         effect = (
-            carry_out(name, words[1:], state, self.place)
+            carry_out(name, words[1:], state, self.place, conditional=frame.conditional)
             if found.origin is Origin.BUILTIN
             else Effect(state.bases, state.bases)
         )
@@ -291,6 +305,25 @@ class Line:
             if name == "git":
                 self.touched.trees(name, state.bases)
         return done
+
+    def _installs(
+        self,
+        name: str,
+        words: tuple[Value, ...],
+        state: State,
+        frame: Frame,
+        assignments: Mapping[str, str],
+        reading: Reading,
+    ) -> None:
+        """Add the guarded environment that an installer would change."""
+        if name in ("source", ".") and len(words) > 1 and words[1].fixed:
+            entered = [environment_of(words[1].text, self.place, base) for base in state.bases]
+            self.activated += [path for path in entered if path is not None]
+        if frame.elsewhere or not may_install(name):
+            return
+        variables = {**state.variables, **assignments}
+        for value in guarded_by_install(words, name, self.place, state.bases, variables, self.activated):
+            reading.path(value, Access.WRITE)
 
     def _find(self, name: str, path: str | None, state: State, frame: Frame) -> Found:
         if frame.elsewhere:
@@ -328,32 +361,45 @@ class Line:
             reading.flags = [
                 word.text.partition("=")[0] for word in words if word.text.startswith("-") and word.text != "-"
             ]
-        ours = found.origin in (Origin.SYSTEM, Origin.BUILTIN, Origin.USER)
-        if found.origin in (Origin.WORKSPACE, Origin.TEMP):
+        if found.origin in _FOREIGN:
             reading.run(RunsCode.WORKSPACE)
-        if model is None or not ours:
+        if model is None or found.origin not in _OURS:
             # Another file of this name may do anything with its arguments.
             reading.caution()
             for word in words:
                 if looks_like_path(word, self.place, state.bases):
                     reading.use(Use.ANY, word)
+                if word.fixed:
+                    mention_within(reading, word.text, home=self.place.home)
                 if not word.fixed and word.pattern is None and model is None:
                     reading.code = True
         elif reading.cautious:
             for word in words:
                 text = word.text.partition("=")[2] if word.text.startswith("-") else word.text
-                tail = replace(word, text=text, head=text if word.fixed else "")
+                tail = word._replace(text=text, head=text if word.fixed else "")
                 if text and looks_like_path(tail, self.place, state.bases):
                     reading.use(Use.ANY, tail)
         return reading
 
     def _influences(self, assignments: Mapping[str, str], state: State, reading: Reading) -> None:
-        for name in (*assignments, *state.exported):
+        given = {name: state.variables.get(name) for name in state.exported} | dict(assignments)
+        for name, value in given.items():
             kind = influence(name)
             if kind is Influence.CODE:
                 reading.code = True
                 reading.run(RunsCode.INLINE)
+            elif kind is Influence.SEARCH:
+                if reading.runs is RunsCode.FETCHED:
+                    reading.unknown.append(f"what `{name[:80]}` changes in what runs is not known")
+                search_path(reading, value)
             elif kind is Influence.OTHER:
+                # make and others expand a `$` in what they find in the environment.
+                steers = value is None or any(mark in value for mark in "$`")
+                if reading.runs is RunsCode.FETCHED or (reading.runs is not RunsCode.NONE and steers):
+                    reading.unknown.append(f"what `{name[:80]}` changes in what runs is not known")
+                if reading.runs is not RunsCode.NONE:
+                    # The space keeps a value that is a path as a whole from being taken for the word itself.
+                    mention_within(reading, f" {value or ''}", home=self.place.home)
                 reading.caution()
 
     def follow(self, nested: Nested, state: State, frame: Frame, assignments: Mapping[str, str]) -> Bases:
@@ -361,7 +407,7 @@ class Line:
         inner = replace_state(state) if nested.fresh else state
         if nested.moved is not None:
             moved = nested.moved
-            words = tuple(replace(word, known=False, pattern=None) if word.pattern else word for word in nested.words)
+            words = tuple(word._replace(known=False, pattern=None) if word.pattern else word for word in nested.words)
             nested = replace(nested, words=words)
             inner.bases = tuple(
                 resolve_path(raw_path(moved.text), self.place, base=base, expand_tilde=False).path

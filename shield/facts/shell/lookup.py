@@ -33,7 +33,7 @@ _SYSTEM = (
 )
 _HOMEBREW = ("/opt/homebrew", "/usr/local", "/home/linuxbrew/.linuxbrew")
 _TEMP = ("/tmp", "/var/tmp", "/dev/shm", "/private/tmp", "/private/var/tmp", "/private/var/folders", "/run/user")  # noqa: S108 - names, not uses
-_TRUST = (Origin.SYSTEM, Origin.USER, Origin.TEMP, Origin.WORKSPACE, Origin.UNKNOWN)
+_TRUST = (Origin.SYSTEM, Origin.USER, Origin.WORKSPACE, Origin.TEMP, Origin.UNKNOWN)
 _MAX_ENTRIES = 64
 
 

@@ -30,7 +30,7 @@ def path_facts(use: PathUse, place: Place, bases: tuple[str | None, ...], source
     value = use.value
     if use.moved is not None and value.pattern is not None:
         # The shell matched in its own directory, the program looks in another.
-        value = replace(value, known=False, pattern=None)
+        value = value._replace(known=False, pattern=None)
     for base in bases:
         start = base
         if use.moved is not None:
@@ -92,7 +92,7 @@ def _below(
     targets, names = _texts(use.value, place, start), _texts(named, place, base)
     if targets is None or names is None:
         # Which names there are is not known: the target with all beneath.
-        return _one(replace(use.value, pattern=None, known=use.value.fixed), use.access, place, start, True, source)
+        return _one(use.value._replace(pattern=None, known=use.value.fixed), use.access, place, start, True, source)
     facts: list[PathFact] = []
     for target in targets:
         found = resolve_path(raw_path(target), place, base=start, expand_tilde=False)

@@ -10,6 +10,7 @@ the redirections `> >> >| < <> &> &>> >& <& <<<`; assignments before a command; 
 import re
 
 from shield.facts.shell.script import (
+    LITERAL,
     MAX_DEPTH,
     AndOr,
     Assignment,
@@ -75,10 +76,12 @@ class _Reader:
     def blanks(self, *, newlines: bool = False) -> None:
         """Skip blanks, comments where a word could begin, and newlines if they mean nothing here."""
         while True:
-            match = _BLANK.match(self.text, self.at)
-            assert match is not None
-            self.at = match.end()
             char = self.peek()
+            if char == " " or char == "\t":
+                match = _BLANK.match(self.text, self.at)
+                assert match is not None
+                self.at = match.end()
+                char = self.peek()
             if char == "#":
                 comment = _COMMENT.match(self.text, self.at)
                 assert comment is not None
@@ -207,26 +210,26 @@ class _Reader:
             char = self.text[self.at]
             run = _RUN.match(self.text, self.at)
             if run is not None:
-                parts.append(Part(PartKind.LITERAL, run[0], False))
+                parts.append(Part(LITERAL, run[0], False))
                 self.at = run.end()
             elif char in _META:
                 break
             elif char == "'":
-                parts.append(Part(PartKind.LITERAL, self._until_quote(self.at + 1), True))
+                parts.append(Part(LITERAL, self._until_quote(self.at + 1), True))
             elif char == '"':
                 self.at += 1
                 self._double(parts, depth)
             elif char == "\\":
                 if self.at + 1 >= self.end:
                     raise RefusedLineError("trailing backslash")
-                parts.append(Part(PartKind.LITERAL, self.text[self.at + 1], True))
+                parts.append(Part(LITERAL, self.text[self.at + 1], True))
                 self.at += 2
             elif char == "$":
                 self._dollar(parts, depth, quoted=False)
             elif char == "`" or char.isspace() or not char.isprintable():
                 raise RefusedLineError("backtick or control character")
             else:
-                parts.append(Part(PartKind.LITERAL, char, False))
+                parts.append(Part(LITERAL, char, False))
                 self.at += 1
         return joined(parts)
 
@@ -238,11 +241,11 @@ class _Reader:
         return self.text[start:end]
 
     def _double(self, parts: list[Part], depth: int) -> None:
-        parts.append(Part(PartKind.LITERAL, "", True))
+        parts.append(Part(LITERAL, "", True))
         while True:
             run = _QUOTED_RUN.match(self.text, self.at)
             if run is not None:
-                parts.append(Part(PartKind.LITERAL, run[0], True))
+                parts.append(Part(LITERAL, run[0], True))
                 self.at = run.end()
             char = self.peek()
             if char == '"':
@@ -252,7 +255,7 @@ class _Reader:
                 escaped = self.text[self.at + 1 : self.at + 2]
                 if not escaped:
                     raise RefusedLineError("quote not closed")
-                parts.append(Part(PartKind.LITERAL, escaped if escaped in '$`"\\' else "\\" + escaped, True))
+                parts.append(Part(LITERAL, escaped if escaped in '$`"\\' else "\\" + escaped, True))
                 self.at += 2
             elif char == "$":
                 self._dollar(parts, depth, quoted=True)
@@ -269,7 +272,7 @@ class _Reader:
             value = ansi_c(self.text[start + 2 : end]) if end < self.end else None
             if value is None:
                 raise RefusedLineError("ANSI-C quoting")
-            parts.append(Part(PartKind.LITERAL, value, True))
+            parts.append(Part(LITERAL, value, True))
             self.at = end + 1
             return
         if follows == "(":
@@ -294,7 +297,7 @@ class _Reader:
         elif braced or follows == "[" or (follows == '"' and not quoted) or follows in ("`", "\\"):
             raise RefusedLineError("expansion")
         else:
-            parts.append(Part(PartKind.LITERAL, "$", quoted))
+            parts.append(Part(LITERAL, "$", quoted))
             self.at = start + 1
 
 
@@ -306,6 +309,6 @@ def _as_assignment(source: str, word: Word) -> Assignment | None:
         return None
     head = word[0]
     # INVARIANT: the name and `=` are unquoted, so they stand whole at the start of the first part.
-    rest = (Part(PartKind.LITERAL, head.text[match.end() :], False), *word[1:])
+    rest = (Part(LITERAL, head.text[match.end() :], False), *word[1:])
     value = rest[1:] if not rest[0].text else rest
     return Assignment(match[1], value, append=bool(match[2]))

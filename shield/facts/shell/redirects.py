@@ -65,7 +65,9 @@ def read_redirects(
         network = _NETWORK.match(value.text)
         if network is not None or (not value.fixed and value.text.startswith("/dev/")):
             reading.operations.add(Operation.NETWORK)
-            host = f"{network[1]}:{network[2]}" if network is not None else value.text
+            host = value.text
+            if network is not None:
+                host = f"[{network[1]}]:{network[2]}" if network[1].count(":") > 1 else f"{network[1]}:{network[2]}"
             reading.hosts.append(Value(text=host, known=value.fixed))
             continue
         accesses = _ACCESS.get(node.op)

@@ -10,6 +10,7 @@ from enum import Enum
 from typing import NamedTuple
 
 __all__ = [
+    "LITERAL",
     "MAX_DEPTH",
     "AndOr",
     "Assignment",
@@ -46,6 +47,7 @@ class Part(NamedTuple):
 
 
 Word = tuple[Part, ...]
+LITERAL = PartKind.LITERAL  # for the loops over every piece: a member looked up in its class costs as much as a call
 
 
 class Assignment(NamedTuple):
@@ -87,16 +89,14 @@ class Script(NamedTuple):
 
 def joined(parts: Iterable[Part]) -> Word:
     """The parts with neighbouring literals of equal quoting made one, so that equal words compare equal."""
+    parts = tuple(parts)
+    if len(parts) < 2:
+        return parts
     out: list[Part] = []
     for part in parts:
         last = out[-1] if out else None
-        if (
-            last is not None
-            and last.kind is PartKind.LITERAL
-            and part.kind is PartKind.LITERAL
-            and last.quoted == part.quoted
-        ):
-            out[-1] = Part(PartKind.LITERAL, last.text + part.text, part.quoted)
+        if last is not None and last.kind is LITERAL and part.kind is LITERAL and last.quoted == part.quoted:
+            out[-1] = Part(LITERAL, last.text + part.text, part.quoted)
         else:
             out.append(part)
     return tuple(out)

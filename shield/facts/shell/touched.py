@@ -3,11 +3,11 @@
 Facts are taken before anything runs. `mv a b && cat b/link` reads through a link that is not at `b` yet.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from shield.types import Access, PathFact
 
-__all__ = ["Touched"]
+__all__ = ["Touched", "rewritten"]
 
 
 class Touched:
@@ -33,3 +33,19 @@ class Touched:
             if fact.resolved == place or fact.resolved.startswith(place.rstrip("/") + "/"):
                 return f"`{fact.raw[:80]}` may be another file after `{name}` has run"
         return None
+
+
+def rewritten(facts: Sequence[PathFact]) -> list[str]:
+    """Files whose content decides what a command runs, and which another command of the line may change before it."""
+    used = [fact for fact in facts if fact.access is Access.EXECUTE and fact.resolved is not None]
+    changed = [fact for fact in facts if fact.access in (Access.WRITE, Access.DELETE) and fact.resolved is not None]
+    return [
+        f"`{fact.raw[:80]}` decides what runs, and the same line may change it"
+        for fact in used
+        if any(
+            fact.resolved == other.resolved
+            or (other.recursive and f"{fact.resolved}/".startswith(f"{other.resolved}/"))
+            for other in changed
+            if other.source != fact.source
+        )
+    ]

@@ -12,6 +12,7 @@ import tree_sitter
 import tree_sitter_bash
 
 from shield.facts.shell.script import (
+    LITERAL,
     MAX_DEPTH,
     AndOr,
     Assignment,
@@ -71,11 +72,22 @@ class Tree:
 def read_tree(text: bytes) -> Tree:
     """Parse UTF-8 `text`. Never raises for any bytes; the number of nodes looked at is bounded."""
     walker = _Walker(text)
-    root = tree_sitter.Parser(_LANGUAGE).parse(text).root_node
+    root = _root(text)
     if root.has_error:
         walker.complete = False
     lists = walker.statements(root, 0)
     return Tree(Script(tuple(lists)), walker.complete, frozenset(walker.functions))
+
+
+def _root(text: bytes) -> tree_sitter.Node:
+    """The tree of a line, read with a newline at its end where that is well-formed.
+
+    Without one the parser goes through its error recovery at the end of every pipeline of three or more commands, only
+    to drop what comes of it: most of the time of reading an ordinary line. The newline changes the reading of a last
+    backslash alone, which the strict reader refuses.
+    """
+    root = tree_sitter.Parser(_LANGUAGE).parse(text + b"\n").root_node
+    return tree_sitter.Parser(_LANGUAGE).parse(text).root_node if root.has_error else root
 
 
 class _Walker:
@@ -267,7 +279,7 @@ class _Walker:
             text = self.source(node)
             if node.is_missing or node.type == "ERROR":
                 self.complete = False
-            words.append((Part(PartKind.LITERAL, text, False),))
+            words.append((Part(LITERAL, text, False),))
         else:
             if not node.type.endswith("_expression"):
                 self.complete = False
@@ -289,7 +301,7 @@ class _Walker:
     def declared(self, node: tree_sitter.Node, depth: int) -> Word:
         assignment = self.assignment(node, depth)
         head = assignment.name + ("+=" if assignment.append else "=")
-        return joined((Part(PartKind.LITERAL, head, False), *assignment.value))
+        return joined((Part(LITERAL, head, False), *assignment.value))
 
     def redirect(self, node: tree_sitter.Node, redirects: list[RedirectNode], words: list[Word], depth: int) -> None:
         """One redirection. The grammar swallows words after its target: they are arguments of the command."""
@@ -310,7 +322,7 @@ class _Walker:
                 self.extra.extend(self.compound(child, depth + 1))
                 source = self.source(child)
                 live = len(self.extra) > before or "$" in source or "`" in source
-                body.append(Part(PartKind.UNKNOWN if live else PartKind.LITERAL, source, True))
+                body.append(Part(PartKind.UNKNOWN if live else LITERAL, source, True))
             elif not child.is_named and not op:
                 op = kind
             elif kind not in _SEPARATORS:
@@ -346,11 +358,11 @@ class _Walker:
                 self.complete = False
             _unquoted(source, parts)
         elif kind == "raw_string":
-            parts.append(Part(PartKind.LITERAL, source[1:-1], True))
+            parts.append(Part(LITERAL, source[1:-1], True))
         elif kind == "ansi_c_string":
             value = ansi_c(source[2:-1])
             unknown = value is None
-            parts.append(Part(PartKind.UNKNOWN if unknown else PartKind.LITERAL, value or "", True))
+            parts.append(Part(PartKind.UNKNOWN if unknown else LITERAL, value or "", True))
         elif kind in ("string", "translated_string"):
             self.string(node, parts, depth)
         elif kind == "concatenation":
@@ -367,7 +379,7 @@ class _Walker:
                 self.complete = False
             parts.append(Part(PartKind.SUBSTITUTION, source, quoted, script))
         elif kind == "brace_expression":
-            parts.append(Part(PartKind.LITERAL, source, False))
+            parts.append(Part(LITERAL, source, False))
         else:
             self.extra.extend(self.compound(node, depth + 1))
             self.backticks(source, depth)
@@ -387,7 +399,7 @@ class _Walker:
 
     def string(self, node: tree_sitter.Node, parts: list[Part], depth: int) -> None:
         """Between the quotes: what lies between the known children is text, blanks that the grammar drops included."""
-        parts.append(Part(PartKind.LITERAL, "", True))
+        parts.append(Part(LITERAL, "", True))
         if node.type == "translated_string":
             self.complete = False
             node = node.children[-1]
@@ -410,7 +422,7 @@ class _Walker:
             text = self.text[start:end].decode("utf-8", "replace")
             if "`" in _ESCAPE.sub("", text):
                 self.backticks(text, depth)
-            parts.append(Part(PartKind.LITERAL, _DQ_ESCAPE.sub(r"\1", text.replace("\\\n", "")), True))
+            parts.append(Part(LITERAL, _DQ_ESCAPE.sub(r"\1", text.replace("\\\n", "")), True))
 
     def expansion(self, node: tree_sitter.Node, source: str, parts: list[Part], depth: int, *, quoted: bool) -> None:
         named = _PARAMETER.match(source)
@@ -428,9 +440,8 @@ class _Walker:
         for match in _BACKTICKS.finditer(source):
             if depth < MAX_DEPTH:
                 inner = _Walker(match[1].encode("utf-8", "replace"))
-                root = tree_sitter.Parser(_LANGUAGE).parse(inner.text).root_node
                 inner.nodes = self.nodes
-                self.extra.extend(inner.statements(root, depth + 1))
+                self.extra.extend(inner.statements(_root(inner.text), depth + 1))
                 self.nodes = inner.nodes
 
 
@@ -438,9 +449,9 @@ def _unquoted(source: str, parts: list[Part]) -> None:
     at = 0
     for match in _ESCAPE.finditer(source) if "\\" in source else ():
         if match.start() > at:
-            parts.append(Part(PartKind.LITERAL, source[at : match.start()], False))
+            parts.append(Part(LITERAL, source[at : match.start()], False))
         if match[1] != "\n":
-            parts.append(Part(PartKind.LITERAL, match[1], True))
+            parts.append(Part(LITERAL, match[1], True))
         at = match.end()
     if at < len(source):
-        parts.append(Part(PartKind.LITERAL, source[at:], False))
+        parts.append(Part(LITERAL, source[at:], False))

@@ -68,6 +68,17 @@ class Terminal:
     def type(self, text: str) -> None:
         os.write(self.master, text.encode())
 
+    def answer(self, word: str) -> None:
+        """A word and Enter as a person types them, each key once the one before stands there."""
+        for key in word:
+            at = len(self.seen)
+            self.type(key)
+            limit = time.monotonic() + PATIENCE_S
+            while key not in self.seen[at:]:
+                assert time.monotonic() < limit, self.seen
+                self.read(0.2)
+        self.type("\n")
+
     def insist(self, key: str, pattern: str) -> None:
         """Press a key until it is answered: a signal that comes while `input` is not yet waiting is lost."""
         for _ in range(4):
@@ -102,9 +113,9 @@ def test_trust_allow_block_ask_approve_deny_and_stop(place):
     terminal = Terminal(place / "home", place / "ws")
     try:
         terminal.until("not trusted")
-        terminal.until(r"yes")
-        terminal.type("yes\n")
-        start = terminal.until(r"isolation none")
+        terminal.until("to confirm: ")
+        terminal.answer("yes")
+        start = terminal.until(r"isolation \w+")
         assert "embedded, started here" in start
         assert "asks here" in start
         terminal.until("agentctl> ")
@@ -123,15 +134,16 @@ def test_trust_allow_block_ask_approve_deny_and_stop(place):
         assert "print(6*7)" in question
         terminal.type("\n")
         terminal.until("that is no answer")
-        terminal.type("y\n")
+        terminal.answer("y")
         terminal.until("that is no answer")
-        terminal.type("yes\n")
+        terminal.until("s left: ")
+        terminal.answer("yes")
         terminal.until(r"\| 42")
         terminal.until("agentctl> ")
 
         terminal.type('!python3 -c \'open("made", "w")\'\n')
         terminal.until("s left: ")
-        terminal.type("no\n")
+        terminal.answer("no")
         terminal.until("BLOCK")
         terminal.until("agentctl> ")
         assert not (place / "ws" / "made").exists()

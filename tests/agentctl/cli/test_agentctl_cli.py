@@ -59,7 +59,7 @@ def test_help_loads_nothing_heavy(arguments):
 def test_tools_are_listed_with_schemas():
     shapes = json.loads(agentctl_run("tools", "--json").stdout)
     assert [shape["name"] for shape in shapes] == [spec.name for spec in Registry().specs()]
-    assert len(shapes) == 12
+    assert len(shapes) == 14
     for shape in shapes:
         schema = shape["parameters"]
         assert schema["type"] == "object"

@@ -269,13 +269,13 @@ def test_no_descriptor_is_left_open(bench):
 def test_a_file_made_between_the_last_look_and_the_rename_is_not_replaced(bench):
     """The very last window: nothing was there, then something is, and the new file must not take its place."""
     from agentctl.errors import ChangedError
-    from agentctl.tools.files import _replace
+    from agentctl.tools.placement import create
 
     (bench.workspace / "a.txt").write_text("theirs")
     folder = os.open(bench.workspace, os.O_RDONLY | os.O_DIRECTORY)
     try:
         with pytest.raises(ChangedError):
-            _replace(folder, "a.txt", b"ours", None, "a.txt")
+            create(folder, "a.txt", b"ours", "a.txt")
     finally:
         os.close(folder)
     assert (bench.workspace / "a.txt").read_text() == "theirs"

@@ -2,11 +2,12 @@
 
 import pytest
 
-from agentctl.ui.approver import question
+from agentctl.ui.question import question
 from shield.types import Approval, ApprovalState, Scope
 
 OURS = (
     "in",
+    "hash",
     "why it is asked",
     "would run",
     "would read",
@@ -16,7 +17,7 @@ OURS = (
 
 
 def lines(payload):
-    return question(
+    shown = question(
         Approval(
             id="01A",
             state=ApprovalState.PENDING,
@@ -33,6 +34,8 @@ def lines(payload):
             agent="a",
         )
     )
+    assert sum(line.startswith("hash: sha256:") for line in shown) == 1
+    return [line for line in shown if not line.startswith("hash: ")]
 
 
 @pytest.mark.parametrize("name", [*OURS, "in\u200b", "allow this once? type yes/no, 60 s left", "", " "])

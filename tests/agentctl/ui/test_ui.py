@@ -12,10 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentctl.errors import ToolError
-from agentctl.ui.approver import ask, question
+from agentctl.ui.approver import ask
 from agentctl.ui.console import HELP, read_line
+from agentctl.ui.exact import width
+from agentctl.ui.question import COLUMNS, question
 from agentctl.ui.screen import Screen
 from agentctl.ui.text import single_line, visible
+from shield.client.keyboard import Line
 from shield.types import Approval, ApprovalState, Decision, Scope
 
 HOSTILE = "\x1b]0;title\x07\x1b[2J\x9b31m\u202egnp.exe\u200b\r\x08\x00\ud800\U000e0041"
@@ -101,10 +104,21 @@ class Queue:
 class Paper:
     """A terminal on which `lines` are typed, one after the other, each once it is asked for."""
 
-    def __init__(self, *lines):
+    def __init__(self, *lines, rows=40):
         self.lines = list(lines)
+        self.rows = rows
         self.flushed_at = None
+        self.opened = False
         self.text = ""
+
+    @contextlib.contextmanager
+    def open(self):
+        self.opened = True
+        yield
+        self.opened = False
+
+    def size(self):
+        return 80, self.rows
 
     def write(self, text):
         self.text += text
@@ -113,11 +127,15 @@ class Paper:
         self.flushed_at = len(self.text)
 
     def read_line(self, timeout_s):
+        assert self.opened, "keys are read one by one"
         assert self.flushed_at is not None, "typed-ahead input is thrown away before the first question"
         line = self.lines.pop(0)
         if isinstance(line, type):
             raise line
-        return line
+        return Line(line) if isinstance(line, str) else line
+
+
+PASTED = Line("", typed=False)
 
 
 @pytest.mark.parametrize(
@@ -128,14 +146,18 @@ class Paper:
         ([" YES "], [True]),
         (["", "y", "ok", "yes please", "no"], [False]),
         ([None, None, "yes"], [True]),
+        ([PASTED, "no"], [False]),
+        ([PASTED, PASTED, "yes"], [True]),
         ([KeyboardInterrupt], [False]),
         ([EOFError], [False]),
     ],
 )
 def test_only_the_words_yes_and_no_are_answers(lines, answers):
-    queue = Queue()
-    ask(approval({"command": "make"}), queue, Paper(*lines), now=lambda: 1.0)
+    queue, paper = Queue(), Paper(*lines)
+    ask(approval({"command": "make"}), queue, paper, now=lambda: 1.0)
     assert queue.answers == answers
+    assert not paper.lines
+    assert ("never taken from a paste" in paper.text) is (PASTED in lines)
 
 
 def test_time_that_runs_out_is_no_answer():
@@ -152,14 +174,42 @@ def test_a_question_settled_elsewhere_ends():
     assert queue.answers == []
 
 
+def test_a_long_question_is_approved_after_its_last_page_only():
+    long = approval({"command": "echo hi\n" * 100 + "rm -rf ."})
+    queue, paper = Queue(), Paper("yes", "", "yes", "", "maybe", "yes")
+    ask(long, queue, paper, now=lambda: 1.0)
+    assert queue.answers == [True]
+    assert not paper.lines
+    assert re.findall(r"── line (\d+) of", paper.text) == ["37", "37", "74", "74"]
+    assert paper.text.index("| rm -rf .") < paper.text.index("allow this once?")
+    assert paper.text.index("── line 37 of") < paper.text.index("| rm -rf ."), "it was not on the first page"
+
+
+def test_a_long_question_is_refused_on_any_page():
+    for lines in (["no"], ["", "no"], [KeyboardInterrupt], ["", EOFError]):
+        queue, paper = Queue(), Paper(*lines)
+        ask(approval({"command": "echo hi\n" * 100 + "rm -rf ."}), queue, paper, now=lambda: 1.0)
+        assert queue.answers == [False]
+        assert "allow this once?" not in paper.text
+
+
+@pytest.mark.parametrize("rows", [1, 8, 24, 200])
+def test_no_page_is_higher_than_the_screen(rows):
+    queue, paper = Queue(), Paper(*[""] * 2000, rows=rows)
+    with contextlib.suppress(IndexError):
+        ask(approval({"command": "echo hi\n" * 300}), queue, paper, now=lambda: 1.0)
+    for page in re.split(r"──.{0,40}Enter shows more.*?: ", paper.text, flags=re.DOTALL)[:-1]:
+        assert page.count("\n") <= max(rows, 8)
+
+
 def test_what_is_not_shown_cannot_be_approved():
-    """Padding pushes the harmful end off the screen: then only `no` is taken."""
-    queue, paper = Queue(), Paper("yes", "no")
-    ask(approval({"command": "echo hi\n" * 2000 + "rm -rf ."}), queue, paper, now=lambda: 1.0)
+    """Far too long to be looked at: then only `no` is taken."""
+    queue, paper = Queue(), Paper("", "", "yes", "no")
+    ask(approval({"command": "echo hi\n" * 20_000 + "rm -rf ."}), queue, paper, now=lambda: 1.0)
     assert queue.answers == [False]
     assert "cannot be approved here" in paper.text
     wide = Queue()
-    ask(approval({"command": "x" * 400_000}), wide, Paper("yes", "no"), now=lambda: 1.0)
+    ask(approval({"command": "x" * 800_000}), wide, Paper("", "", "yes", "no"), now=lambda: 1.0)
     assert wide.answers == [False]
 
 
@@ -184,7 +234,7 @@ def test_the_question_shows_the_whole_action_and_what_is_known():
     for expected in (
         "execute command",
         "| second line",
-        "timeout_s: 5",
+        "timeout_s (number): 5",
         "/etc/x OUTSIDE the workspace [system]",
         "/usr/bin/make (from system, code: workspace)",
         "x.example port 443",
@@ -192,17 +242,23 @@ def test_the_question_shows_the_whole_action_and_what_is_known():
         "github_token at /body",
         "could not be established: something",
         "the agent says (unverified): please",
-        "\\x1b]0;title",
-        "\\u202e",
+        "‹ESC›]0;title",
+        "‹U+202E›",
     ):
         assert expected in shown, expected
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", shown)
 
 
-def test_an_edit_is_shown_as_a_diff():
+def test_an_edit_is_shown_as_a_diff_of_the_whole_texts():
     lines = question(approval({"path": "a.py", "old": "x = 1\ny = 2", "new": "x = 1\ny = 3"}, kind="edit_file"))
-    assert "  -y = 2" in lines
-    assert "  +y = 3" in lines
+    assert lines[1:5] == ["the change:", "    x = 1", "  - y = 2", "  + y = 3"]
+
+
+def test_the_hash_is_that_of_what_is_shown():
+    request = {"type": "read_file", "payload": {"path": "notes/é.txt"}, "cwd": "/home/user/ws"}
+    shown = question(approval({}, request=request))
+    # the vector of CONTRACTS
+    assert "0436fbff2e7e6511421115fb663deaca1b3cde80e608d0478022442a46ee0954" in "".join(shown).replace("  … ", "")
 
 
 JSON = st.recursive(
@@ -217,6 +273,7 @@ FACTS = st.dictionaries(st.sampled_from(["paths", "commands", "hosts", "recipien
 def test_any_action_can_be_shown(payload, kind, facts):
     for line in question(approval(payload, kind=kind, facts=facts)):
         assert not re.search(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u202e]", line)
+        assert sum(map(width, line)) <= COLUMNS
 
 
 # --- the console -----------------------------------------------------------------------------------------------------

@@ -94,6 +94,22 @@ def test_where_the_strict_reader_agrees_the_tree_says_the_same(pieces):
         assert read_plain(line) == plain
 
 
+@pytest.mark.parametrize(
+    "line", ["rm x \\", "a | b | rm x \\", "rm x \\\n", "rm 'x", 'rm "x', "cat <<E", "a |", "a && ", "( a"]
+)
+def test_a_line_that_does_not_end_is_not_understood(line):
+    # the tree is read with a newline behind the line: that must not make a whole one of it
+    place = Place(files=LocalFiles(), home="/h", cwd="/", workspace_roots=(), env={"PATH": "/usr/bin"})
+    assert not analyse(line, place).parsed
+
+
+@pytest.mark.parametrize("line", ["a | b | c", "a | b | c | d # e", "a && b | c | d &", "a\nb | c | d"])
+def test_a_line_says_the_same_with_and_without_a_newline_at_its_end(line):
+    tree = read_tree(line.encode())
+    assert tree == read_tree(f"{line}\n".encode())
+    assert (tree.complete, tree.script) == (True, read_plain(line))
+
+
 @needs_bash
 @settings(max_examples=120, deadline=None)
 @given(

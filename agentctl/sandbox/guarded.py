@@ -1,0 +1,328 @@
+"""Names in a workspace whose content another program obeys: a command must not write them, nor make them.
+
+Where the means can, those that exist are read-only while a command runs. Afterwards each is looked at again: what
+appeared is moved aside, what was changed all the same is put back. The command's processes are gone by then.
+"""
+
+import os
+import re
+import shutil
+import stat
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
+
+from agentctl.errors import ToolError
+
+__all__ = ["NAMES", "Copies", "Guard", "present"]
+
+# Relative to a workspace root.
+NAMES: Final = (
+    ".git",  # what is in a directory of this name is named below; a file or a link leads to another repository
+    ".shield.yaml",
+    ".git/hooks",
+    ".git/config",
+    ".git/config.worktree",
+    ".git/commondir",
+    ".git/info/attributes",
+    ".claude/settings.json",
+    ".claude/settings.local.json",
+    ".claude/hooks",
+    ".claude/agents",
+    ".claude/commands",
+    ".claude/skills",
+    ".codex",
+    ".cursor/hooks.json",
+    ".cursor/mcp.json",
+    ".cursor/rules",
+    ".gemini/settings.json",
+    ".github/hooks",
+    ".github/copilot-instructions.md",
+    ".kiro",
+    ".mcp.json",
+    ".githooks",
+    ".husky",
+    ".devcontainer",
+    ".devcontainer.json",
+    ".zed",
+    ".vscode/settings.json",
+    ".vscode/tasks.json",
+    ".vscode/launch.json",
+    ".vscode/mcp.json",
+    ".windsurf",
+    ".idea/runConfigurations",
+    ".envrc",
+    ".exrc",
+    ".nvimrc",
+    ".nvim.lua",
+    ".vimrc",
+    ".dir-locals.el",
+    ".cursorrules",
+    ".windsurfrules",
+    "AGENTS.md",
+    "CLAUDE.md",
+    "CLAUDE.local.md",
+    "GEMINI.md",
+    "IDENTITY.md",
+    "SOUL.md",
+)
+_COPY_MAX: Final = 32 << 20  # bytes of one guarded name that are kept to put back
+_CONFIG_MAX: Final = 1 << 20
+_GIT: Final = ".git"
+_ASIDE: Final = ".agentctl-aside"  # what cannot be moved to another place is renamed to this
+_SAMPLE: Final = ".sample"  # git's own examples: never run
+# A fresh repository's configuration: nothing in it names a program, another file or a place outside.
+_SECTION: Final = re.compile(r'\s*\[(core|extensions|user|init|branch "[^"\\]*"|remote "[^"\\]*")\]\s*')
+_PLAIN: Final = re.compile(
+    r"\s*(repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|objectformat"
+    r"|refstorage|name|email|merge|remote|fetch|defaultbranch)\s*=[^\\\n]*"
+    r"|\s*url\s*=\s*(https?://|git@|/|\.)[^\\\n]*|\s*([#;].*)?",
+    re.IGNORECASE,
+)
+_HOOKS_PATH: Final = re.compile(r"^[^\n#;]*\bhookspath\s*=\s*\"?([^\"\n]+)", re.IGNORECASE | re.MULTILINE)
+_FIRST: Final = frozenset(name.partition("/")[0] for name in NAMES)
+_Print = tuple[tuple[str, int, int, int, int], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Seen:
+    """A name as it stood before: the links on its way (path, target), whether it was there, and its copy."""
+
+    links: tuple[tuple[str, str], ...] = ()
+    there: bool = False
+    print: _Print = ()
+    copy: str | None = None
+
+
+_ABSENT: Final = _Seen()
+
+
+def present(root: str) -> list[str]:
+    """The guarded paths that exist in a workspace, without a `.git` that is a directory."""
+    git = os.path.join(root, _GIT)
+    return [path for path in _candidates(root) if os.path.lexists(path) and not (path == git and _is_directory(git))]
+
+
+class Copies:
+    """Copies of guarded names in a directory of ours, made anew only when a name's content has changed."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._kept: dict[str, tuple[_Print, str]] = {}
+        self._count = 0
+
+    def of(self, path: str, prints: _Print) -> str:
+        """Where the copy of `path` is. Raises ToolError where it cannot be kept: then nothing may run beside it."""
+        with self._lock:
+            kept = self._kept.get(path)
+            if kept is not None and kept[0] == prints:
+                return kept[1]
+            self._count += 1
+            target = os.path.join(self._folder, str(self._count))
+            try:
+                _copy(path, target)
+            except (OSError, shutil.Error) as error:
+                raise ToolError(f"`{path}` cannot be kept safe while a command runs: {error}") from None
+            self._kept[path] = (prints, target)
+            return target
+
+
+class Guard:
+    """The guarded names of some workspaces around one call. `aside` is a directory of ours for what is moved away.
+
+    With `copies`, what exists is copied first, so that it can be put back where the means cannot keep it read-only.
+    """
+
+    def __init__(self, roots: Sequence[str], *, aside: str, copies: Copies | None) -> None:
+        self._roots = tuple(roots)
+        self._aside = aside
+        self._copies = copies
+        self._count = 0
+        self._seen = {(root, path): self._look(root, path) for root in roots for path in _candidates(root)}
+
+    def close(self, *, move: bool) -> list[str]:
+        """What became of the names, one line each; with `move`, put right."""
+        notes: list[str] = []
+        now = ((root, path) for root in self._roots for path in _candidates(root))
+        for root, path in dict.fromkeys((*self._seen, *now)):
+            before = self._seen.get((root, path), _ABSENT)
+            try:
+                for note in self._settle(root, path, before, move=move):
+                    notes.append(note)  # noqa: PERF402  # each one as it is done: the next may fail
+            except (OSError, shutil.Error) as error:
+                notes.append(f"still there, remove it: {path} ({error})")
+        return notes
+
+    def _look(self, root: str, path: str) -> _Seen:
+        links = _links(root, path)
+        if not os.path.lexists(path):
+            return _Seen(links=links)
+        prints = _fingerprint(path)
+        kept = self._copies is not None and not (os.path.basename(path) == _GIT and _is_directory(path))
+        copy = self._copies.of(path, prints) if self._copies is not None and kept else None
+        return _Seen(links=links, there=True, print=prints, copy=copy)
+
+    def _settle(self, root: str, path: str, before: _Seen, *, move: bool) -> Iterator[str]:
+        for link in _links(root, path):
+            if link not in before.links:
+                # a link that was not there decides where the name leads
+                yield self._away(link[0], move=move)
+                break
+        if os.path.lexists(path) and _fingerprint(path) != before.print:
+            if not before.there:
+                for new in _appeared(path):
+                    yield self._away(new, move=move)
+                return
+            if (before.copy is None and os.path.basename(path) != _GIT) or not move:
+                yield f"changed: {path}"
+                return
+            yield self._away(path, move=move)
+        if before.there and not os.path.lexists(path):
+            yield self._back(root, path, before, move=move)
+
+    def _back(self, root: str, path: str, before: _Seen, *, move: bool) -> str:
+        """Put a name back that is gone: from its copy, or a repository from where it was moved to."""
+        if move and before.copy is not None:
+            for link, target in before.links:
+                if not os.path.lexists(link):
+                    os.symlink(target, link)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            if not os.path.lexists(path):
+                _copy(before.copy, path)
+            return f"put back: {path}"
+        if move:
+            for entry in os.scandir(root):
+                if entry.inode() == before.print[0][1] and entry.is_dir(follow_symlinks=False):
+                    os.rename(entry.path, path)
+                    return f"put back: {path}"
+        return f"removed: {path}"
+
+    def _away(self, path: str, *, move: bool) -> str:
+        if not move:
+            return f"appeared: {path}"
+        for place in (os.path.dirname(path), path):
+            _open_up(place)
+        self._count += 1
+        target = os.path.join(self._aside, f"{self._count}-{os.path.basename(path)}")
+        try:
+            os.makedirs(self._aside, mode=0o700, exist_ok=True)
+            os.rename(path, target)
+        except OSError:
+            # another file system, or an odd kind of file: in its own directory everything can be renamed
+            target = f"{path}{_ASIDE}-{os.urandom(4).hex()}"
+            os.rename(path, target)
+        return f"moved aside: {path} (to {target})"
+
+
+def _candidates(root: str) -> list[str]:
+    """The guarded paths whose first component exists, and where the repository says that its hooks are."""
+    first = {name: os.path.lexists(os.path.join(root, name)) for name in _FIRST}
+    found = [os.path.join(root, name) for name in NAMES if first[name.partition("/")[0]]]
+    if first[_GIT]:
+        for given in _HOOKS_PATH.findall(_text(os.path.join(root, _GIT, "config")) or ""):
+            path = os.path.normpath(os.path.join(root, given.strip()))
+            if path.startswith(root.rstrip("/") + "/") and path not in found:
+                found.append(path)
+    return found
+
+
+def _appeared(path: str) -> list[str]:
+    """Of a guarded path that was not there, what is to go: not git's examples, nor a plain configuration."""
+    if os.path.basename(path) == _GIT and _is_directory(path):
+        return []
+    if path.endswith("/.git/hooks") and _is_directory(path):
+        return [os.path.join(path, name) for name in sorted(os.listdir(path)) if not name.endswith(_SAMPLE)]
+    if path.endswith("/.git/config") and _is_plain(path):
+        return []
+    return [path]
+
+
+def _is_plain(path: str) -> bool:
+    """Whether a git configuration holds only lines of a short list. Whatever else is in it, it is not."""
+    text = _text(path)
+    return text is not None and all(_SECTION.fullmatch(line) or _PLAIN.fullmatch(line) for line in text.split("\n"))
+
+
+def _text(path: str) -> str | None:
+    """What is in a small regular file, None where it is something else."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return None
+        raw = file.read(_CONFIG_MAX + 1)
+    try:
+        return raw.decode("utf-8") if len(raw) <= _CONFIG_MAX else None
+    except UnicodeDecodeError:
+        return None
+
+
+def _links(root: str, path: str) -> tuple[tuple[str, str], ...]:
+    """The symbolic links between a workspace and a guarded path, with where they lead."""
+    found = []
+    part = root
+    for name in os.path.relpath(path, root).split("/"):
+        part = os.path.join(part, name)
+        try:
+            found.append((part, os.readlink(part)))
+        except OSError:
+            continue
+    return tuple(found)
+
+
+def _fingerprint(path: str) -> _Print:
+    """Name, inode, size and times of a file, or of everything in a directory: any change shows in the change time.
+
+    Of a repository only that it is the same directory.
+    """
+    if os.path.basename(path) == _GIT and _is_directory(path):
+        return ((path, os.lstat(path).st_ino, 0, 0, stat.S_IFDIR),)
+    found = [(name, entry.st_ino, entry.st_size, entry.st_ctime_ns, entry.st_mode) for name, entry in _walk(path)]
+    return tuple(sorted(found))
+
+
+def _walk(path: str) -> Iterator[tuple[str, os.stat_result]]:
+    with suppress(OSError):
+        yield path, os.lstat(path)
+    if _is_directory(path):
+        for folder, folders, files in os.walk(path):
+            for name in folders + files:
+                with suppress(OSError):
+                    yield os.path.join(folder, name), os.lstat(os.path.join(folder, name))
+
+
+def _is_directory(path: str) -> bool:
+    try:
+        return stat.S_ISDIR(os.lstat(path).st_mode)
+    except OSError:
+        return False
+
+
+def _open_up(path: str) -> None:
+    """Let us change a directory that a command of ours closed to its owner. Whatever else it is stays as it is."""
+    with suppress(OSError):
+        # INVARIANT: what is changed is a directory and no link to one; reading its mode needs no right to read it
+        reading = os.O_RDONLY if sys.platform == "darwin" else os.O_PATH
+        descriptor = os.open(path, reading | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            mode = stat.S_IMODE(os.fstat(descriptor).st_mode)
+            if mode & 0o700 != 0o700:
+                os.chmod(descriptor if sys.platform == "darwin" else f"/proc/self/fd/{descriptor}", mode | 0o700)
+        finally:
+            os.close(descriptor)
+
+
+def _copy(path: str, target: str) -> None:
+    size = sum(entry.st_size for _, entry in _walk(path) if stat.S_ISREG(entry.st_mode))
+    if size > _COPY_MAX:
+        raise OSError(0, f"`{path}` is too large to be kept")
+    if _is_directory(path):
+        shutil.copytree(path, target, symlinks=True)
+    else:
+        shutil.copy2(path, target, follow_symlinks=False)

@@ -1,0 +1,148 @@
+"""A question to a person, as lines: what would be run, to the byte, who claims what, and what Shield knows of it.
+
+INVARIANT: two actions with different canonical bytes never give the same lines, and no line of the agent's begins as
+one of ours does.
+"""
+
+import difflib
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from agentctl.ui.exact import exact, width
+from shield import canonical
+from shield.errors import InputError
+from shield.types import Approval, Json
+
+__all__ = ["COLUMNS", "question"]
+
+COLUMNS: Final = 78  # of a line
+_LEAST: Final = 24
+_PLAIN: Final = re.compile("[A-Za-z][A-Za-z0-9_]{0,63}")
+_KIND: Final = re.compile("[a-z]+(?:_[a-z]+)*")
+_OURS: Final = frozenset({"in", "hash"})  # lines of ours that begin with a single word
+_REASON_MAX: Final = 1000
+_NEWLINE: Final = "\n"
+_COMPARED_MAX: Final = 250_000  # rows times rows: comparing takes that many steps
+
+
+def question(approval: Approval, columns: int = COLUMNS) -> list[str]:
+    """The whole question, each line at most `columns` wide."""
+    request = approval.request
+    payload = request.get("payload")
+    fields: Mapping[str, Json] = payload if isinstance(payload, dict) else {"payload": payload}
+    kind = str(request.get("type"))
+    asked = kind.replace("_", " ") if _KIND.fullmatch(kind) else json.dumps(exact(kind), ensure_ascii=False)
+    lines = [f"── the agent asks to {asked} ──"]
+    old, new = fields.get("old"), fields.get("new")
+    if kind == "edit_file" and isinstance(old, str) and isinstance(new, str):
+        lines += ["the change:", *_diff(old, new)]
+        fields = {name: value for name, value in fields.items() if name not in ("old", "new")}
+    for name, value in fields.items():
+        lines += _field(name, value)
+    cwd = request.get("cwd")
+    lines.append("in no directory" if cwd is None else f"in: {exact(str(cwd))}")
+    lines.append(f"why it is asked: {exact(approval.reason[:_REASON_MAX])}")
+    intent = request.get("intent")
+    if isinstance(intent, str) and intent:
+        lines.append(f"the agent says (unverified): {exact(intent[:_REASON_MAX])}")
+    lines += _facts(approval.facts)
+    lines.append(f"hash: {_hash(request)}")
+    return [piece for line in lines for piece in _folded(line, max(columns, _LEAST))]
+
+
+def _hash(request: Mapping[str, Json]) -> str:
+    """Of the canonical bytes of what is shown: what permit, receipt and log name."""
+    try:
+        action = {name: request.get(name) for name in ("type", "payload", "cwd")}
+        return canonical.digest(canonical.encode(action))
+    except InputError:
+        return "none, this is no action"
+
+
+def _field(name: str, value: Json) -> list[str]:
+    """INVARIANT: text and other values never look the same: what is no text says what it is."""
+    shown = name if _PLAIN.fullmatch(name) and name not in _OURS else json.dumps(exact(name), ensure_ascii=False)
+    if not isinstance(value, str):
+        return [f"{shown} ({_sort(value)}): {exact(json.dumps(value, ensure_ascii=False))}"]
+    rows = value.split(_NEWLINE)
+    if len(rows) == 1:
+        return [f"{shown}: {exact(value)}"]
+    return [f"{shown}:", *(f"  | {exact(row)}" for row in rows)]
+
+
+def _sort(value: Json) -> str:
+    match value:
+        case None:
+            return "nothing"
+        case bool():
+            return "yes or no"
+        case int() | float():
+            return "number"
+        case list():
+            return "list"
+        case _:
+            return "object"
+
+
+def _diff(old: str, new: str) -> Iterator[str]:
+    """Both texts whole, what is taken away and what comes instead marked."""
+    before, after = old.split(_NEWLINE), new.split(_NEWLINE)
+    if len(before) * len(after) > _COMPARED_MAX:
+        yield from (f"  - {exact(row)}" for row in before)
+        yield from (f"  + {exact(row)}" for row in after)
+        return
+    for tag, start, end, at, to in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if tag == "equal":
+            yield from (f"    {exact(row)}" for row in before[start:end])
+        else:
+            yield from (f"  - {exact(row)}" for row in before[start:end])
+            yield from (f"  + {exact(row)}" for row in after[at:to])
+
+
+def _folded(line: str, columns: int) -> list[str]:
+    """A line in pieces that the terminal does not wrap.
+
+    INVARIANT: every piece but the first is marked: padding cannot push text to where a line of ours would begin.
+    """
+    pieces, left = [""], columns
+    for char in line:
+        size = width(char)
+        if size > left:
+            pieces.append("  … ")
+            left = columns - 4
+        pieces[-1] += char
+        left -= size
+    return pieces
+
+
+def _facts(facts: Mapping[str, Json]) -> Iterator[str]:
+    for command in _objects(facts.get("commands")):
+        name = exact(str(command.get("program") or command.get("name")))
+        origin, code = (exact(str(command.get(key))) for key in ("origin", "runs_code"))
+        yield f"would run: {name} (from {origin}, code: {code})"
+    for path in _objects(facts.get("paths")):
+        marks = ", ".join(exact(str(mark)) for mark in _items(path.get("categories")))
+        where = "" if path.get("inside_workspace") else " OUTSIDE the workspace"
+        resolved = exact(str(path.get("resolved") or path.get("raw")))
+        yield f"would {exact(str(path.get('access')))}: {resolved}{where}{f' [{marks}]' if marks else ''}"
+    for host in _objects(facts.get("hosts")):
+        port, kind = (exact(str(host.get(name))) for name in ("port", "ip_class"))
+        yield f"would talk to: {exact(str(host.get('host')))} port {port} ({kind})"
+    for recipient in _items(facts.get("recipients")):
+        yield f"would write to: {exact(str(recipient))}"
+    for secret in _objects(facts.get("secrets")):
+        yield f"holds a secret: {exact(str(secret.get('kind')))} at {exact(str(secret.get('where')))}"
+    for unknown in _items(facts.get("unknown")):
+        yield f"could not be established: {exact(str(unknown))}"
+
+
+def _items(value: Json) -> Sequence[Json]:
+    return value if isinstance(value, list) else []
+
+
+def _objects(value: Json) -> Iterator[dict[str, Json]]:
+    for item in _items(value):
+        if isinstance(item, dict):
+            yield item

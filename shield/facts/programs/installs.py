@@ -1,0 +1,311 @@
+"""Where an installer would put what it installs: for as much of it as lands in an environment that protection guards.
+
+Which environment it is follows from the interpreter, as the kernel and CPython find it (PEP 405), from options and
+variables, and from the directory for those that look for a project. Nothing is run or looked up.
+"""
+
+import posixpath
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from shield.facts.filesystem import FileKind, FileSystemUnknownError
+from shield.facts.paths import path_fact, resolve_path
+from shield.facts.place import Place
+from shield.facts.programs.reading import Value
+from shield.types import Access
+
+__all__ = ["environment_of", "guarded_by_install", "may_install"]
+
+_DISTRIBUTION = "shield-sidecar"
+_VERSION = re.compile(r"python(3\.\d+)t?\Z|pip(3\.\d+)\Z")
+_INSTALLS = frozenset(
+    ("install", "uninstall", "sync", "add", "remove", "update", "upgrade", "develop", "run", "venv", "lock", "python")
+)
+_INSTALLERS = re.compile(
+    r"(?:python|pypy|pip|easy_install|uv|poetry|pdm|hatch|rye|conda|mamba|micromamba)[a-z\d.\-]*\Z"
+)
+_PIP_MODULES = frozenset(("pip", "ensurepip", "easy_install", "pip._internal", "pip.__main__", "uv"))
+_TOOL_FOLDERS = (".local/share/uv/tools", ".local/share/pipx/venvs", ".local/pipx/venvs")
+_MAX_SCRIPT = 65_536
+_MAX_HOPS = 8
+_MAX_UP = 32
+
+
+def may_install(name: str) -> bool:
+    """Whether a program of this name is looked at at all."""
+    return _INSTALLERS.match(name) is not None
+
+
+def guarded_by_install(
+    words: Sequence[Value],
+    name: str,
+    place: Place,
+    bases: Sequence[str | None],
+    variables: Mapping[str, str | None],
+    activated: Sequence[str] = (),
+) -> tuple[Value, ...]:
+    """The guarded directories that the command installs into; empty for what installs nothing or elsewhere.
+
+    `name` is the program's base name, `variables` are the shell's with those assigned for this command (None: not
+    known), `activated` the environments that the line has entered.
+    """
+    known = {key: value for key, value in variables.items() if value is not None}
+    known["PATH"] = ":".join([*(f"{path}/bin" for path in activated), known.get("PATH", place.env.get("PATH", ""))])
+    if activated:
+        known["VIRTUAL_ENV"] = activated[-1]
+    install = _Install(name, [word.text for word in words], place, bases, known)
+    found = dict.fromkeys(path for path in install.places() if _guarded(path, place))
+    return tuple(Value(text=path, head=path) for path in found)
+
+
+def environment_of(script: str, place: Place, base: str | None) -> str | None:
+    """The environment that sourcing `…/bin/activate` enters."""
+    folder, _, last = script.rpartition("/")
+    if not last.startswith("activate") or posixpath.basename(folder or ".") not in ("bin", "."):
+        return None
+    return resolve_path(posixpath.join(folder or ".", ".."), place, base=base, expand_tilde=False).path
+
+
+def _named(names: Iterable[str]) -> tuple[str, ...]:
+    """The versions in names such as `python3.11`."""
+    matches = (_VERSION.match(name) for name in names)
+    return tuple(dict.fromkeys(found[1] for found in matches if found is not None and found[1]))
+
+
+def _guarded(path: str, place: Place) -> bool:
+    return "shield_code" in path_fact(path, Access.WRITE, place, base=None, expand_tilde=False).categories
+
+
+class _Install:
+    """One invocation. Options are looked for wherever they stand: too many is suspicion, too few would be leave."""
+
+    def __init__(
+        self,
+        name: str,
+        words: list[str],
+        place: Place,
+        bases: Sequence[str | None],
+        variables: Mapping[str, str],
+    ) -> None:
+        self._name = name
+        self._head = words[0]
+        self._words = words[1:]
+        self._place = place
+        self._bases = [base for base in bases if base is not None]
+        self._variables = variables
+
+    def places(self) -> Iterator[str]:
+        """Every directory that this may install into."""
+        name = self._name
+        operands = [word for word in self._words if not word.startswith("-")]
+        first, installs = operands[:1], not _INSTALLS.isdisjoint(operands)
+        if name.startswith(("python", "pypy")):
+            if self._module() in _PIP_MODULES or (installs and first[0].endswith("setup.py")):
+                yield from self._by_pip(self._located(self._head))
+        elif name.startswith("easy_install") or (
+            name.startswith("pip") and name not in ("pipx", "pipenv") and installs
+        ):
+            yield from self._by_pip(self._located(self._head))
+        elif name == "pipx" or (name == "uv" and first == ["tool"]):
+            yield from self._tools(operands)
+        elif name == "uv" and first == ["pip"]:
+            yield from self._by_options()
+            if not self._values("--python", "-p", "--target", "--prefix"):
+                yield from self._active()
+        elif name in ("uv", "poetry", "pdm", "hatch", "pipenv", "rye") and (installs or not operands):
+            yield from self._active()
+            yield from self._by_options()
+        elif name in ("conda", "mamba", "micromamba") and operands:
+            yield from self._conda(operands)
+
+    def _by_pip(self, programs: Iterable[str]) -> Iterator[str]:
+        yield from self._by_options()
+        interpreters = [*self._values("--python"), *self._known("PIP_PYTHON")]
+        elsewhere = self._values("--target", "-t", "--prefix") or self._known("PIP_TARGET", "PIP_PREFIX")
+        if interpreters:
+            return
+        for program in programs:
+            versions = self._versions(program)
+            for prefix in self._prefixes(program):
+                if not elsewhere and "--user" not in self._words:
+                    yield from self._sites(prefix, versions)
+                if not self._exists(f"{prefix}/pyvenv.cfg"):
+                    yield from self._user_sites(versions)
+
+    def _by_options(self) -> Iterator[str]:
+        for value in (*self._values("--target", "-t"), *self._known("PIP_TARGET")):
+            yield from self._absolute(value)
+        for value in (*self._values("--prefix", "--root", "-r"), *self._known("PIP_PREFIX", "PIP_ROOT")):
+            for prefix in self._absolute(value):
+                yield from self._sites(prefix, ())
+        for value in (*self._values("--python", "-p"), *self._known("PIP_PYTHON", "UV_PYTHON")):
+            for path in self._absolute(value) if "/" in value else self._located(value):
+                yield from self._sites(path, ())
+                for prefix in self._prefixes(path):
+                    yield from self._sites(prefix, self._versions(path))
+        for value in self._known("PYTHONUSERBASE"):
+            for prefix in self._absolute(value):
+                yield from self._sites(prefix, ())
+
+    def _active(self) -> Iterator[str]:
+        """The environment that is active, else the project's: `.venv` where it stands or above."""
+        for value in self._known("VIRTUAL_ENV", "UV_PROJECT_ENVIRONMENT", "CONDA_PREFIX"):
+            for prefix in self._absolute(value):
+                yield from self._sites(prefix, ())
+        moved = [path for value in self._values("--directory", "--project", "-C") for path in self._absolute(value)]
+        for base in moved or self._bases:
+            folder = resolve_path(base, self._place, base=None, expand_tilde=False).path
+            for _ in range(_MAX_UP):
+                if folder is None or folder in ("", "/"):
+                    break
+                yield from self._sites(folder, ()) if self._exists(f"{folder}/pyvenv.cfg") else ()
+                if self._exists(f"{folder}/.venv"):
+                    yield from self._sites(f"{folder}/.venv", ())
+                    break
+                folder = folder.rpartition("/")[0]
+        if "--system" in self._words:
+            for program in (*self._located("python3"), *self._located("python")):
+                for prefix in self._prefixes(program):
+                    yield from self._sites(prefix, self._versions(program))
+
+    def _tools(self, operands: list[str]) -> Iterator[str]:
+        """Environments that hold one tool each, made by uv and pipx."""
+        verbs = {"install", "upgrade", "uninstall", "inject", "uninject", "reinstall", "runpip", "update-shell"}
+        whole = {"upgrade-all", "reinstall-all", "uninstall-all"} & {*operands} or "--all" in self._words
+        named = any(re.split(r"[\[@=<>!~ ]", word)[0] == _DISTRIBUTION for word in operands)
+        if not (whole or (named and verbs & {*operands})):
+            return
+        for folder in _TOOL_FOLDERS:
+            path = f"{self._place.home}/{folder}/{_DISTRIBUTION}"
+            if named or self._exists(path):
+                yield path
+        for root in self._place.protected.code:
+            if any(f"/{folder.removeprefix('.local/')}/" in root for folder in _TOOL_FOLDERS):
+                yield root
+
+    def _conda(self, operands: list[str]) -> Iterator[str]:
+        if operands[0] in ("install", "update", "upgrade", "remove", "uninstall", "create", "env", "clean"):
+            for value in (*self._values("-p", "--prefix"), *self._known("CONDA_PREFIX")):
+                for prefix in self._absolute(value):
+                    yield from self._sites(prefix, ())
+            names = self._values("-n", "--name")
+            for root in self._place.protected.code:
+                if any(f"/envs/{name}/" in f"{root}/" for name in names):
+                    yield root
+
+    # --- environments -----------------------------------------------------------------------------------------------
+
+    def _sites(self, prefix: str, versions: Sequence[str]) -> Iterator[str]:
+        """Where packages go below a prefix, on all the systems there are."""
+        for version in versions or self._all_versions(prefix):
+            for lib in ("lib", "lib64", "local/lib"):
+                for kind in ("site-packages", "dist-packages"):
+                    yield f"{prefix.rstrip('/')}/{lib}/python{version}/{kind}"
+        yield f"{prefix.rstrip('/')}/lib/python3/dist-packages"
+        if prefix.rstrip("/") == "/usr":
+            yield from self._sites("/usr/local", versions)
+
+    def _user_sites(self, versions: Sequence[str]) -> Iterator[str]:
+        home = self._place.home
+        for version in versions or self._all_versions(f"{home}/.local"):
+            yield f"{home}/.local/lib/python{version}/site-packages"
+            yield f"{home}/Library/Python/{version}/lib/python/site-packages"
+
+    def _all_versions(self, prefix: str) -> tuple[str, ...]:
+        """The versions that have a directory below the prefix, else those of the guarded code."""
+        try:
+            names = self._place.files.listdir(f"{prefix}/lib", 10_000)
+        except FileSystemUnknownError:
+            names = ()
+        here = [found[1] for name in names if (found := _VERSION.match(name)) and found[1]]
+        ours = [part for root in self._place.protected.code for part in root.split("/")]
+        return tuple(
+            dict.fromkeys(here or [found[1] for part in ours if (found := _VERSION.match(part)) and found[1]] or ["3"])
+        )
+
+    def _versions(self, program: str) -> tuple[str, ...]:
+        """The version of an interpreter or of a pip, where its name or what it leads to says so."""
+        for path in self._chain(program):
+            found = _VERSION.match(posixpath.basename(path))
+            if found is not None:
+                return (found[1] or found[2],)
+        return ()
+
+    def _prefixes(self, program: str) -> tuple[str, ...]:
+        """Every prefix that the program may belong to: where each link on its way stands."""
+        found = [path.rpartition("/")[0].rpartition("/")[0] or "/" for path in self._chain(program)]
+        return tuple(dict.fromkeys(found))
+
+    def _chain(self, program: str) -> list[str]:
+        """The program, what it links to, and the interpreter that its first line names."""
+        files = self._place.files
+        found: list[str] = []
+        path = program
+        for _ in range(_MAX_HOPS):
+            found.append(path)
+            try:
+                stat = files.lstat(path)
+                if stat is None:
+                    break
+                if stat.kind is FileKind.LINK:
+                    path = posixpath.normpath(posixpath.join(posixpath.dirname(path), files.readlink(path)))
+                    continue
+                content = files.read(path, _MAX_SCRIPT) if stat.kind is FileKind.FILE else None
+            except FileSystemUnknownError:
+                break
+            if content is None or not content.startswith(b"#!/"):
+                break
+            line = content[2:256].split(b"\n")[0].decode("utf-8", "replace").split()
+            if not line or posixpath.basename(line[0]) in ("env", "sh"):
+                break
+            path = line[0]
+        return found
+
+    # --- words ------------------------------------------------------------------------------------------------------
+
+    def _module(self) -> str | None:
+        """What `-m NAME` or `-Im NAME` runs."""
+        for index, word in enumerate(self._words):
+            if not word.startswith("-") or word.startswith("--"):
+                return None
+            head, found, tail = word[1:].partition("m")
+            if found and head.isalpha() | (not head):
+                return tail or next(iter(self._words[index + 1 :]), None)
+        return None
+
+    def _values(self, *names: str) -> list[str]:
+        found: list[str] = []
+        for index, word in enumerate(self._words):
+            name, joined, value = word.partition("=")
+            if word in names:
+                found += self._words[index + 1 : index + 2]
+            elif joined and name in names:
+                found.append(value)
+            elif word[:2] in names and not word.startswith("--"):
+                found.append(word[2:])
+        return found
+
+    def _known(self, *names: str) -> list[str]:
+        return [value for name in names if (value := self._variables.get(name))]
+
+    def _absolute(self, path: str) -> list[str]:
+        if path.startswith("/"):
+            return [path]
+        return [posixpath.normpath(posixpath.join(base, path)) for base in self._bases]
+
+    def _located(self, name: str) -> list[str]:
+        """Where the shell would find the program, links not followed; every place if that is not known."""
+        if "/" in name:
+            return self._absolute(name)
+        found: list[str] = []
+        for entry in (self._variables.get("PATH") or self._place.env.get("PATH", "")).split(":"):
+            if entry.startswith("/") and self._exists(f"{entry}/{name}"):
+                found.append(f"{entry}/{name}")
+                break
+        return found
+
+    def _exists(self, path: str) -> bool:
+        try:
+            return self._place.files.lstat(path) is not None
+        except FileSystemUnknownError:
+            return False

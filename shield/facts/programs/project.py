@@ -1,0 +1,154 @@
+"""Test runners, build tools, linters and formatters: they run the project's own code or configuration.
+
+What they run lies in the workspace; what matters is where their words point them: files outside, code given inline, and
+tools of the project's own that they start.
+"""
+
+import posixpath
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from shield.facts.filesystem import FileKind
+from shield.facts.paths import resolve_path
+from shield.facts.programs.invocation import Invocation, Special
+from shield.facts.programs.mention import mention, mention_within
+from shield.facts.programs.model import Option, Use
+from shield.facts.programs.reading import Value
+from shield.types import Access, Operation, RunsCode
+
+__all__ = ["PROJECT", "bases_of", "own_program"]
+
+# make(1) hands the values of its variables and most of its recipes to a shell.
+_SHELL_MARKS = frozenset("$`;|&<>\n")
+_ENVIRONMENTS = (".venv/bin", "venv/bin", "node_modules/.bin")
+
+
+def _project(call: Invocation) -> bool:
+    """Options of the entry as it says; every other word is looked through for paths. The first operand may be a
+    subcommand of the entry, which then says how the rest is read."""
+    reading, words = call.reading, list(call.words)
+    operands: list[Value] = []
+    edits = False
+    while words:
+        word = words.pop(0)
+        text = word.text if word.fixed else word.head
+        if word.fixed and text == "--":
+            operands.extend(words)
+            break
+        if not text.startswith("-") or text == "-":
+            sub = (call.model.subcommands or {}).get(text) if word.fixed else None
+            # Which word is the subcommand is only a guess where unlisted options may take values: what asks, asks.
+            if sub is not None and (not operands or sub.asks is not None or sub.runs is RunsCode.FETCHED):
+                call.read_as(f"{call.name} {text}", sub, tuple(words))
+                return True
+            operands.append(word)
+            continue
+        reading.flags.append(text.partition("=")[0])
+        option, value = _option(call, word, words)
+        if option is None:
+            if call.model.verbs and not operands:
+                reading.unknown.append(f"what `{text[:80]}` is to `{call.name[:80]}` is not known")
+            mention(call, word, Access.READ)
+            continue
+        reading.run(option.runs)
+        reading.operations |= option.adds
+        edits |= Operation.WRITE in option.adds
+        if value is not None and option.value is not None:
+            _use(call, option.value, value)
+    edits |= call.model.rest is Use.EDIT
+    if call.model.verbs and call.model.subcommands is not None and operands:
+        reading.unknown.append(f"what `{call.name[:80]} {operands[0].text[:80]}` does is not known")
+    for word in operands:
+        mention(call, word, Access.READ, *([Access.WRITE] if edits else []))
+    return True
+
+
+def _use(call: Invocation, use: Use, value: Value) -> None:
+    if use is Use.TEXT:
+        mention(call, value)
+    elif use is Use.PROGRAM:
+        # What it names runs with the project's own rights; where it lies is what counts.
+        mention(call, value, Access.READ)
+        if _SHELL_MARKS & set(value.text):
+            call.reading.run(RunsCode.INLINE)
+    else:
+        if value.fixed:
+            mention_within(call.reading, value.text, home=call.context.place.home)
+        call.reading.use(use, value)
+
+
+def _option(call: Invocation, word: Value, words: list[Value]) -> tuple[Option | None, Value | None]:
+    """The entry's option that `word` is, with its value: after `=`, in the same word, or the next one."""
+    options = call.model.options
+    if not word.fixed:
+        return None, None
+    name, equals, tail = word.text.partition("=")
+    option = options.get(name)
+    if option is None and not name.startswith("--") and len(word.text) > 2:
+        option = options.get(word.text[:2])
+        if option is None or option.value is None:
+            return None, None
+        return option, Value(text=word.text[2:], head=word.text[2:])
+    if option is None or option.value is None:
+        return option, None
+    if equals:
+        return option, Value(text=tail, head=tail)
+    if option.joined or not words:
+        return option, None
+    return option, words.pop(0)
+
+
+def _make(call: Invocation) -> bool:
+    """make(1): `NAME=value` words set variables, which its recipes hand to a shell."""
+    for word in call.words:
+        if not word.fixed:
+            continue
+        if "=" in word.text and not word.text.startswith("-") and _SHELL_MARKS & set(word.text):
+            call.reading.run(RunsCode.INLINE)
+    return _project(call)
+
+
+def own_program(call: Invocation, word: Value, folders: tuple[str, ...] = _ENVIRONMENTS) -> Value:
+    """The word as the path of the project's own program of this name, where its environment stands in one of `folders`.
+
+    A tool that starts programs in the project's environment looks there before PATH.
+    """
+    if not word.fixed or "/" in word.text or not word.text:
+        return word
+    found: set[str | None] = set()
+    for base in bases_of(call):
+        found.add(_installed(call, base, word.text, folders))
+    path = found.pop() if len(found) == 1 else None
+    return Value(text=path, head="/") if path is not None else word
+
+
+def bases_of(call: Invocation) -> tuple[str | None, ...]:
+    """The directories in which a command that it starts would stand, `-C` and kin included."""
+    moved = call.reading.moved
+    if moved is None:
+        return call.context.bases
+    if not moved.fixed:
+        return (None,)
+    place = call.context.place
+    return tuple(resolve_path(moved.text, place, base=base, expand_tilde=False).path for base in call.context.bases)
+
+
+def _installed(call: Invocation, base: str | None, name: str, folders: tuple[str, ...]) -> str | None:
+    place = call.context.place
+    for folder in folders if base is not None else ():
+        path = posixpath.join(base or "/", folder, name)
+        found = resolve_path(path, place, base=None, expand_tilde=False)
+        if found.stat is not None and found.stat.kind is FileKind.FILE and found.stat.executable:
+            return path
+    return None
+
+
+def _environment(call: Invocation) -> bool:
+    """`poetry run`, `bundle exec` and kin: the words are a command, started in the project's environment."""
+    words = list(call.operands)
+    if words:
+        call.command([own_program(call, words[0]), *words[1:]])
+    return True
+
+
+PROJECT: Mapping[str, Special] = MappingProxyType({"project": _project, "make": _make, "environment": _environment})

@@ -1,0 +1,80 @@
+"""Compilers and the front ends of languages: what they read and write, and where their options name other programs."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from shield.facts.programs.invocation import Invocation, Special
+from shield.facts.programs.mention import mention
+from shield.facts.programs.model import models
+from shield.facts.programs.project import PROJECT
+from shield.facts.programs.reading import Value
+from shield.types import Access, Operation, RunsCode
+
+__all__ = ["TOOLCHAIN"]
+
+# gcc(1), clang(1), rustc(1): these name a program that is started in place of one of the compiler's own.
+_STARTS = ("-wrapper", "-fuse-ld=", "--ld-path", "-specs", "-no-integrated", "-fplugin", "-load", "-Xclang", "-C", "-Z")
+_OUTPUT = frozenset(("-o", "-MF", "--output", "-dumpdir", "--out-dir", "-aux-info"))
+
+
+def _compiler(call: Invocation) -> bool:
+    """Compilers read sources and write objects; plug-ins, wrappers and response files run or hide more."""
+    reading, words = call.reading, list(call.words)
+    if words and all(word.fixed and word.text in ("--version", "-V", "-dumpversion", "-dumpmachine") for word in words):
+        return True
+    reading.operations |= {Operation.READ, Operation.WRITE}
+    while words:
+        word = words.pop(0)
+        text = word.text
+        if word.fixed and text in _OUTPUT:
+            if words:
+                reading.path(words.pop(0), Access.WRITE)
+        elif word.fixed and text.startswith("-o") and len(text) > 2:
+            reading.path(Value(text=text[2:], head=text[2:]), Access.WRITE)
+        elif word.fixed and text.startswith(_STARTS):
+            mention(call, word)
+            if text.startswith("-wrapper") or "linker" in text or "ld-path" in text:
+                reading.run(RunsCode.INLINE)
+            if text == "-C" and words:
+                value = words.pop(0)
+                mention(call, value)
+                if "linker" in value.text:
+                    reading.run(RunsCode.INLINE)
+        else:
+            mention(call, word, Access.READ)
+    return True
+
+
+def _toolchain(call: Invocation) -> bool:
+    """cargo: `+NAME` before everything else chooses a toolchain, which rustup may fetch first."""
+    first = call.words[0] if call.words else None
+    if first is None or not first.text.startswith("+"):
+        return False
+    if not first.fixed or "/" in first.text:
+        call.reading.unknown.append("which toolchain is chosen is not known")
+    call.read_as(call.name, models()["cargo"], call.words[1:])
+    return True
+
+
+def _go_run(call: Invocation) -> bool:
+    """go run: packages of the module and of its dependencies; with `@version` a module that nothing pins."""
+    for word in call.words:
+        if not word.fixed or "@" in word.text or "://" in word.text:
+            call.reading.run(RunsCode.FETCHED)
+            call.reading.unknown.append("what `go run` fetches is pinned by nothing")
+            return True
+        if not word.text.startswith("-"):
+            break
+    return PROJECT["project"](call)
+
+
+def _go_env(call: Invocation) -> bool:
+    """go env: `-w` and `-u` change the user's own settings."""
+    if any(not word.fixed or word.text.startswith(("-w", "-u", "--w", "--u")) for word in call.words):
+        call.reading.unknown.append("`go env -w` changes the user's own settings")
+    return True
+
+
+TOOLCHAIN: Mapping[str, Special] = MappingProxyType(
+    {"compiler": _compiler, "toolchain": _toolchain, "go_run": _go_run, "go_env": _go_env}
+)

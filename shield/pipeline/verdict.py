@@ -1,0 +1,74 @@
+"""The Verdict that opinions come to: made once, when its record is durable."""
+
+from dataclasses import replace
+
+from shield.errors import RecordError
+from shield.permits import PERMIT_SECONDS
+from shield.pipeline.judge import Judged
+from shield.tiers.settle import Settled
+from shield.types import ActionRequest, Approval, Decision, Verdict
+
+__all__ = ["evidence_of", "expiry", "unrecorded", "verdict_of"]
+
+
+def verdict_of(
+    request: ActionRequest,
+    settled: Settled,
+    judged: Judged,
+    *,
+    evaluation: str,
+    now: int,
+    question: Approval | None = None,
+    seq: int | None = None,
+    permit: str | None = None,
+    record_us: int | None = None,
+    dry_run: bool = False,
+) -> Verdict:
+    """The verdict that `settled` comes to. `now` is unix milliseconds; one that is recorded has a `seq`."""
+    by = settled.by
+    return Verdict(
+        id=request.id,
+        evaluation=evaluation,
+        decision=settled.decision,
+        tier=by.tier,
+        need=settled.need,
+        rule=by.rule,
+        reason=by.reason,
+        advice=by.advice,
+        confidence=by.confidence,
+        action_hash=request.action.hash,
+        policy=judged.policy,
+        evaluated_at=now,
+        expires_at=None if dry_run else expiry(settled, now),
+        approval=None if question is None else question.id,
+        approval_expires_at=None if question is None else question.expires_at,
+        permit=permit,
+        seq=seq,
+        dry_run=dry_run,
+        latency_us=judged.took_us if record_us is None else {**judged.took_us, "record": record_us},
+        evidence=evidence_of(settled, judged),
+    )
+
+
+def expiry(settled: Settled, now: int) -> int | None:
+    """When an ALLOW that was settled `now` ends, in unix milliseconds; None for what allows nothing."""
+    return now + PERMIT_SECONDS * 1000 if settled.decision is Decision.ALLOW else None
+
+
+def unrecorded(verdict: Verdict, error: RecordError) -> Verdict:
+    """What is answered where the record failed: a BLOCK, whatever was judged."""
+    return replace(
+        verdict,
+        decision=Decision.BLOCK,
+        rule="audit.unavailable",
+        reason=error.detail,
+        advice="nothing was judged; try again when Shield says that it is ready",
+        expires_at=None,
+        approval=None,
+        approval_expires_at=None,
+    )
+
+
+def evidence_of(settled: Settled, judged: Judged) -> tuple[str, ...]:
+    """The lines that speak for it, of every opinion."""
+    return tuple([line for opinion in (*judged.opinions, settled.by) for line in opinion.evidence])
