@@ -154,12 +154,16 @@ def _settings(workspace: str, isolation: str | None = None) -> "Settings":
 
     from agentctl.config import load
     from agentctl.errors import SettingsError
+    from shield.errors import ClientError
 
     try:
         return load(os.environ, cwd=Path(workspace), isolation=isolation)
     except SettingsError as error:
         click.echo(f"agentctl: {error.detail}", err=True)
         sys.exit(2)
+    except ClientError as error:
+        click.echo(f"agentctl: {error.detail}", err=True)
+        sys.exit(3)
 
 
 def _ask(prompt: str) -> str | None:

@@ -16,7 +16,6 @@ from urllib.parse import urlsplit
 
 from agentctl.errors import SettingsError
 from shield.client import check_home, refuse_project
-from shield.errors import ClientError
 from shield.types import Isolation
 
 __all__ = ["ModelChoice", "ProviderName", "Settings", "load"]
@@ -75,15 +74,13 @@ class Settings:
 def load(environ: Mapping[str, str], *, cwd: Path, isolation: str | None = None) -> Settings:
     """Read file and environment; a variable goes before the file, `isolation` of the command line before both.
 
-    Raises SettingsError naming file and key; also where the project set a variable that steers us, or made the home.
+    Raises SettingsError naming file and key, ClientError (`service.impostor`) where a project or another user could
+    have made Shield's home, or where the project set a variable that steers us.
     """
     user = Path(environ.get("HOME") or "/")
     home = _directory(environ, "SHIELD_HOME", user / ".shield")
-    try:
-        refuse_project(environ, cwd, user=user, import_path=sys.path, prefixes=(sys.prefix, sys.base_prefix))
-        check_home(Path(environ.get("SHIELD_HOME") or home), workspace=cwd, user=user)
-    except ClientError as error:
-        raise SettingsError(error.detail) from None
+    refuse_project(environ, cwd, user=user, import_path=sys.path, prefixes=(sys.prefix, sys.base_prefix))
+    check_home(Path(environ.get("SHIELD_HOME") or home), workspace=cwd, user=user)
     file = _directory(environ, "XDG_CONFIG_HOME", user / ".config") / "agentctl" / "config.toml"
     values = _read(file, cwd, user)
     for key in _MODEL_KEYS:

@@ -39,7 +39,19 @@ _STOP_S: Final = 10.0
 _LINE_MAX: Final = 16 * 1024
 _TELL_MAX: Final = 4096
 # What an embedded Shield may know of our environment: what its tools are run with, and nothing that steers Python.
-_PASSED: Final = ("HOME", "LANG", "LOGNAME", "PATH", "TERM", "TMPDIR", "TZ", "USER")
+_PASSED: Final = (
+    "HOME",
+    "LANG",
+    "LOGNAME",
+    "PATH",
+    "TERM",
+    "TMPDIR",
+    "TZ",
+    "USER",
+    # where our own directories are, for Shield to protect them
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+)
 
 
 @dataclass(slots=True, kw_only=True)

@@ -14,6 +14,7 @@ import re2  # type: ignore[import-untyped]  # the wheel has no stubs
 
 from shield.facts.place import Protected
 from shield.facts.programs.aims import Aim, aim
+from shield.facts.programs.ours import module_of, own_command
 from shield.types import (
     Access,
     Answer,
@@ -35,14 +36,11 @@ _ANY = frozenset(Access)
 
 # Commands of our own that only judge: they change nothing and hold no secret.
 _HARMLESS_OWN = {"shield": frozenset({"check", "eval", "lint", "explain", "diff"}), "agentctl": frozenset({"tools"})}
-_OWN_MODULES = frozenset({"shield", "agentctl"})
 _OWN_NAME = re.compile(r"(?<![a-z0-9])(?:shield|agentctl)(?:-sidecar)?(?![a-z0-9])", re.IGNORECASE)
 _OWN_SERVICES = ("shield", "shield.service", "agentctl", "agentctl.service")
 _FINDERS = frozenset({"pgrep", "pidof", "ps", "grep", "egrep", "rg", "awk", "lsof", "fuser", "cat", "ss", "netstat"})
 _PORTLESS = frozenset({"ping", "ping6", "dig", "host", "nslookup", "drill", "traceroute", "tracepath", "mtr", "whois"})
 _KEYRINGS = frozenset({"secret-tool", "security", "keyring", "kwallet-query", "kwalletcli", "keyctl", "lssecret"})
-# Modules that run the module named behind them.
-_LAUNCHERS = frozenset({"pdb", "cProfile", "profile", "trace", "coverage", "runpy", "debugpy", "viztracer"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +70,7 @@ _GUARDS = (
         answer=Answer.BLOCK,
         need=Tier.PERSON,
         reason="the code that guards this agent is not changed by this agent",
-        advice="work on a copy outside of the directories that the running programs are imported from",
+        advice="work on a copy elsewhere, and install into an environment of the project's own",
     ),
     _Guard(
         category="host_config",
@@ -267,71 +265,20 @@ def _globs(word: str, names: Iterable[str]) -> bool:
 
 def _asks_keyring(command: CommandFact) -> bool:
     words = command.argv[1:]
-    module = _module(words) if command.name.startswith(("python", "pypy")) else None
+    module = module_of(words) if command.name.startswith(("python", "pypy")) else None
     if command.name in _KEYRINGS or (module is not None and module[0] == "keyring"):
         return any(_OWN_NAME.search(word) for word in words)
     return False
 
 
 def _calls_us(command: CommandFact) -> bool:
-    name, arguments = command.name, command.argv[1:]
-    if name.startswith(("python", "pypy")):
-        named = _ours_in_python(arguments)
-        if named is None:
-            return False
-        name, arguments = named
-    elif name == "uvx" or (name in ("uv", "pipx") and "run" in arguments):
-        at = next((index for index, word in enumerate(arguments) if word in _OWN_MODULES), None)
-        name, arguments = ("", ()) if at is None else (arguments[at], arguments[at + 1 :])
-    elif name not in _HARMLESS_OWN and command.program is not None:
-        # a link to our program by another name
-        name = posixpath.basename(command.program)
-    if name not in _HARMLESS_OWN:
+    run = own_command(command)
+    if run is None:
         return False
+    name, arguments = run
     words = [word for word in arguments if not word.startswith("-")]
     asks_help = any(word in ("--help", "--version") for word in arguments) and not words
     return not asks_help and (not words or words[0] not in _HARMLESS_OWN[name])
-
-
-def _ours_in_python(arguments: tuple[str, ...]) -> tuple[str, tuple[str, ...]] | None:
-    """The program of ours that a Python is told to run, and its arguments."""
-    module = _module(arguments)
-    if module is not None:
-        name = module[0].partition(".")[0]
-        if name in _LAUNCHERS:
-            inner = module[1][module[1].index("-m") + 1 :] if "-m" in module[1] else module[1]
-            script = not inner or inner[0].endswith(".py") or "/" in inner[0]
-            return _own_script(inner) if script else _ours_in_python(("-m", *inner))
-        return (name, module[1]) if name in _OWN_MODULES else None
-    at = next((index for index, word in enumerate(arguments) if not word.startswith("-")), None)
-    return _own_script(arguments[at:]) if at is not None and "-c" not in arguments[:at] else None
-
-
-def _own_script(words: tuple[str, ...]) -> tuple[str, tuple[str, ...]] | None:
-    """`…/bin/shield ARGUMENTS` and `…/shield/__main__.py ARGUMENTS`, run as scripts."""
-    folder, _, last = words[0].rpartition("/") if words else ("", "", "")
-    if folder and last in _OWN_MODULES and posixpath.basename(folder) in ("bin", "Scripts"):
-        return last, words[1:]
-    parent = posixpath.basename(folder)
-    if last.endswith(".py") and parent in _OWN_MODULES and last in ("__main__.py", "cli.py"):
-        return parent, words[1:]
-    return None
-
-
-def _module(arguments: tuple[str, ...]) -> tuple[str, tuple[str, ...]] | None:
-    """What `python … -m MODULE …` or `-mMODULE` names; interpreter flags before it may be combined (`-Pm`)."""
-    for index, word in enumerate(arguments):
-        if not word.startswith("-") or word == "-":
-            return None
-        if word.startswith("--"):
-            continue
-        head, found, tail = word[1:].partition("m")
-        if found and all(letter in "bBdEhiIOPqsSuvVx" for letter in head):
-            if tail:
-                return tail, arguments[index + 1 :]
-            rest = arguments[index + 1 :]
-            return (rest[0], rest[1:]) if rest else None
-    return None
 
 
 def _opinion(rule: str, answer: Answer, need: Tier, reason: str, advice: str) -> Opinion:

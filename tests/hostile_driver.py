@@ -48,9 +48,11 @@ from shield.client import ApprovalAnswer, AsyncClient
 from shield.types import Decision, Verdict
 
 _PYTEST = "pytest -q -s -p no:cacheprovider"
-_APART = f"--ignore={FOLDER}/test_floods.py --ignore={FOLDER}/test_solo.py"
+_APART = f"--ignore={FOLDER}/test_floods.py --ignore={FOLDER}/test_solo.py --ignore={FOLDER}/test_later.py"
 _FRONTS = ("make test", "npm test", "sh front.sh")
-_STUBBORN = ("by_a_file and not replaced", "replaced", "message", "locked")
+_STUBBORN = ("by_a_file and not replaced", "replaced", "behind or says or included", "message", "locked")
+_HARMLESS = ("git status", "git diff", "git log -1", "ls -la")
+_WITHOUT = ("by_a_file and not replaced", "message", "locked")  # in a workspace without a repository
 _RACES = 15
 WAYS = Path(__file__).parent / "hostile" / "ways"
 PATIENCE_S = 120
@@ -197,6 +199,8 @@ async def measure(
         if "floods" in parts:
             report["floods"] = await level.tried(f"{_PYTEST} {FOLDER}/test_floods.py")
         report["solo"] = await solo(level)
+        if "later" in parts:
+            report["later"] = await afterwards(later)
         if "endless" in parts:
             report["endless"] = await later.tried(f"{_PYTEST} {FOLDER}/test_solo.py -k never", timeout_s=2)
         if "race" in parts:
@@ -215,21 +219,35 @@ async def stubborn(bare: Level) -> dict[str, Any]:
     report: dict[str, Any] = {"ways": {}}
     _remove(Path(SECOND) / ".git")
     for way in _STUBBORN:
-        if way == "replaced":
-            _begin(SECOND)
+        if way not in _WITHOUT:
+            _begin(Path(SECOND))
         tried = await bare.tried(f"{_PYTEST} {FOLDER}/test_stubborn.py -k '{way}'")
         report["ways"] |= tried.pop("ways")
         report[way] = tried
-        _remove(Path(SECOND) / ".git")
+        for name in (".git", "hooks-of-all", "docs", ".husky", ".gitconfig", "AGENTS.md"):
+            _remove(Path(SECOND) / name)
     return report
 
 
-def _begin(workspace: str) -> None:
-    subprocess.run(["git", "init", "-q", workspace], check=True, env=environ())
+def _begin(workspace: Path) -> None:
+    """A repository of the user's, who keeps hooks, settings and instructions where others do not look."""
+    for name in ("hooks-of-all", "docs", ".husky"):
+        (workspace / name).mkdir()
+    for name in ("hooks-of-all/pre-push", "docs/guide.md", ".husky/pre-push", ".gitconfig"):
+        (workspace / name).write_text("# of the user\n")
+    for words in (
+        ["init", "-q", "."],
+        ["config", "core.hooksPath", ".husky"],
+        ["config", "include.path", "../.gitconfig"],
+    ):
+        subprocess.run(["git", "-C", workspace, *words], check=True, env=environ())
+    shutil.rmtree(workspace / ".git" / "hooks")
+    (workspace / ".git" / "hooks").symlink_to("../hooks-of-all")
+    (workspace / "AGENTS.md").symlink_to("docs/guide.md")
 
 
 def _remove(path: Path) -> None:
-    if path.is_dir():
+    if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
@@ -248,6 +266,17 @@ async def side_by_side(first: Level, second: Level) -> dict[str, Any]:
         (folder / f"{name}.go").touch()
         await call
     return {"planted": planted.exists()}
+
+
+async def afterwards(level: Level) -> dict[str, Any]:
+    """Commands that only read, after hostile code had its turn."""
+    report = await level.tried(f"{_PYTEST} {FOLDER}/test_later.py")
+    decisions = {command: (await level.run(command))[0] for command in _HARMLESS}
+    escaped = "HOSTILE" in (Path(HOME) / "letter.txt").read_text()
+    ways = {
+        way: {"works": found["works"] and escaped, "detail": str(decisions)} for way, found in report["ways"].items()
+    }
+    return {**report, "prepared": report["ways"], "ways": ways, "decisions": decisions}
 
 
 async def solo(level: Level) -> dict[str, Any]:

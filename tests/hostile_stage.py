@@ -27,6 +27,7 @@ import sys
 from pathlib import Path
 
 HOME = "/home/you"
+SECRET = "secret-7f3a91c2"  # in every file, memory and environment that nobody may read
 UPPER = "/run/stage/upper"  # what was written to the root: nothing of it where a sandbox holds
 ELSEWHERE = "203.0.113.7"  # TEST-NET-3 (RFC 5737): the world outside, where the driver listens
 _MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_REMOUNT, _MS_BIND, _MS_REC, _MS_PRIVATE = (
@@ -127,6 +128,8 @@ def _install(root: Path, packages: list[Path]) -> None:
     users = {"root": "root:x:0:0:root:/home/you:/bin/bash", "nobody": "nobody:x:65534:65534::/home/you:/bin/bash"}
     kept = [line for line in lines if line.split(":", 1)[0] not in users]
     (root / "etc/passwd").write_text("\n".join([*users.values(), *kept]) + "\n")
+    (root / "etc/shadow").write_text(f"root:{SECRET}:20000::::::\n")
+    (root / "etc/shadow").chmod(0o600)
     for name in ("etc/cron.d", "var/spool/cron/crontabs", "etc/profile.d"):
         (root / name).mkdir(parents=True, exist_ok=True)
     shown = subprocess.run(

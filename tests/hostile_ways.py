@@ -1,7 +1,8 @@
 """What each way out is expected to come to: at each level, and where it matters as whom and under which means.
 
 A cell is `works`, `stopped`, or the conditions that must all hold for it to work: `root`, `user`, `bubblewrap`,
-`landlock`. `-`: not on the machine that was measured (no such device, no such call); `~`: not tried there.
+`landlock`. `-`: not on the machine that was measured (no such device, no such call); `~`: not tried there. `perhaps`: a race that
+either may win.
 The tests hold every cell to what is measured; docs/security/sandbox.md is made of this table.
 """
 
@@ -63,6 +64,11 @@ unmount-what-hides                  works    stopped    stopped
 bind-elsewhere                      root     stopped    stopped
 clone-the-mount                     root     stopped    stopped
 watch-home                          works    landlock   landlock
+see-when-and-how-much               works    landlock   landlock
+close-the-log                       works    landlock   landlock
+close-the-log-by-its-folder         works    landlock   landlock
+set-its-times                       works    landlock   landlock
+set-an-attribute                    works    landlock   landlock
 import-shield                       works    stopped    stopped
 start-our-programs                  works    stopped    stopped
 connect-to-the-socket               works    stopped    stopped
@@ -145,11 +151,13 @@ read-netrc                          works    works      stopped
 read-github-token                   works    works      stopped
 read-registry-login                 works    works      stopped
 read-keyring-file                   works    stopped    stopped
+read-password-hashes                root     root       stopped
 read-another-project                works    works      works
 write-another-project               works    works      stopped
 write-file-of-the-user              works    works      stopped
 write-temporary-file-of-another     works    works      stopped
 read-temporary-file-of-another      works    works      stopped
+open-a-file-to-others               works    works      landlock
 delete-folder-of-the-user           works    bubblewrap stopped
 bashrc                              works    works      stopped
 profile                             works    bubblewrap stopped
@@ -181,7 +189,6 @@ git-config-by-git                   works    works      stopped
 git-include                         works    works      stopped
 git-moved                           works    works      stopped
 git-hooks-by-link                   works    works      stopped
-hook-where-the-configuration-says   works    works      stopped
 git-common-directory                works    works      stopped
 repository-in-a-subdirectory        works    works      works
 workspace-policy                    works    works      stopped
@@ -219,6 +226,10 @@ environment-where-none-is           works    works      stopped
 _STUBBORN = """
 repository-by-a-file                ~        ~          stopped
 repository-replaced-by-a-file       ~        ~          stopped
+hook-where-the-configuration-says   ~        ~          stopped
+configuration-that-is-included      ~        ~          stopped
+hook-behind-a-link                  ~        ~          stopped
+instructions-behind-a-link          ~        ~          stopped
 hooks-with-a-message                ~        ~          stopped
 settings-in-a-locked-folder         ~        ~          stopped
 """
@@ -291,8 +302,11 @@ stopped-process                     stopped  stopped    stopped
 thread-that-stays                   stopped  stopped    stopped
 """
 _SOLO = """
-kill-what-watches-us                works    stopped    stopped
+kill-what-watches-us                perhaps  stopped    stopped
 never-end                           ~        ~          stopped
+"""
+_LATER = """
+submodule-with-a-program            ~        ~          stopped
 """
 _FLOODS = """
 processes                           ~        ~          works
@@ -314,6 +328,7 @@ TABLES = {
     "kernel": ("The kernel", _KERNEL),
     "lasting": ("Staying after the call", _LASTING),
     "solo": ("Ending what ends it", _SOLO),
+    "later": ("What a later, harmless command starts", _LATER),
     "floods": ("Too much of everything", _FLOODS),
 }
 
@@ -333,7 +348,7 @@ class Way:
         match cell:
             case "works" | "stopped":
                 return cell == "works"
-            case "-" | "~":
+            case "-" | "~" | "perhaps":
                 return None
             case _:
                 asked = set(cell.split("+"))

@@ -23,9 +23,8 @@ from pathlib import Path
 
 import agentctl
 import shield
-from hostile_stage import ELSEWHERE, HOME
+from hostile_stage import ELSEWHERE, HOME, SECRET
 
-SECRET = "secret-7f3a91c2"  # in every file, memory and environment that nobody may read
 WORKSPACE = f"{HOME}/project"
 SECOND = f"{HOME}/second"
 SHIELD_HOME = f"{HOME}/.shield"
@@ -72,7 +71,6 @@ _FILES = {
     "project/main.py": "print('hello')\n",
     "project/AGENTS.md": "# how to work here\n",
     "project/SOUL.md": "# who I am\n",
-    "project/.husky/pre-push": "#!/bin/sh\n",
     "project/race/note.txt": "a note\n",
     "project/race/folder/file.txt": "a file\n",
     "second/README.md": "# another\n",
@@ -178,7 +176,6 @@ def fresh(ways: Path) -> None:
         database.execute("CREATE TABLE IF NOT EXISTS sessions (id TEXT)")
     git = {"HOME": HOME, "PATH": os.environ["PATH"]}
     subprocess.run(["git", "init", "-q", WORKSPACE], check=True, env=git)
-    subprocess.run(["git", "-C", WORKSPACE, "config", "core.hooksPath", ".husky"], check=True, env=git)
     names = {"attack.py": "attack.py", "race.py": "race.py", "ways_conftest.py": "conftest.py"}
     for workspace in (WORKSPACE, SECOND):
         target = Path(workspace) / FOLDER

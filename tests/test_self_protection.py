@@ -41,6 +41,7 @@ FILES = {
     "link": MadeFile(symlink="~/.shield"),
     "file": MadeFile(symlink="~/.shield/audit.db"),
     "code": MadeFile(symlink=SITE),
+    "tool": MadeFile(symlink="/opt/shield/bin/shield"),
     "a.txt": MadeFile(content=b"x"),
     "~/.local/bin/shield": MadeFile(symlink="/opt/shield/bin/shield"),
     "~/.local/share/uv/tools/shield-sidecar/bin/shield": MadeFile(),
@@ -359,6 +360,7 @@ ENVIRONMENT = """
 /opt/shield/bin/pip install -r requirements.txt --require-hashes
 /opt/shield/bin/python -m pip install x
 /opt/shield/bin/python3.11 -Im pip install x
+/opt/shield/bin/python -W ignore -m pip install x
 /opt/shield/bin/python -m ensurepip
 /opt/shield/bin/python setup.py install
 sudo /opt/shield/bin/pip install x
@@ -678,6 +680,9 @@ venv/bin/shield init
 python /opt/shield/bin/shield trust .
 python -m shield
 python -Im shield.cli trust .
+python -X importtime -m shield
+python -W ignore -P -m agentctl chat
+./tool trust .
 python -m pdb -m shield
 python -m cProfile -m shield.cli trust .
 python -m coverage run -m agentctl chat
@@ -708,6 +713,7 @@ python -m pytest tests/shield
 python shield.py
 python -m shieldy
 python -m pdb shield.py
+python -X dev x.py -m shield
 uvx ruff check .
 uv run pytest
 grep -rn shield .

@@ -17,6 +17,7 @@ from agentctl.sandbox.order import Network, Order
 from agentctl.sandbox.places import Places
 from agentctl.sandbox.profile import profile
 from agentctl.sandbox.proxy import Outside, Proxy
+from agentctl.sandbox.register import Register
 from agentctl.sandbox.scratch import Scratch
 from agentctl.sandbox.seccomp import Strictness, assemble
 from agentctl.sandbox.shown import Shown
@@ -48,6 +49,7 @@ class Sandbox:
         self._scratch = Scratch(places.scratch)
         self._shown = Shown(places)
         self._copies: Copies | None = None
+        self._register = Register(os.path.join(places.scratch, "calls"))
         self._filters: dict[Strictness, bytes] = {}
 
     def __enter__(self) -> Self:
@@ -92,9 +94,9 @@ class Sandbox:
         before: list[str] = []
         after: list[str] = []
         with ExitStack() as stack:
+            stack.callback(self._spawner(level).ahead)
             stack.enter_context(self._guarding(level, before, after))
             output = work(lambda child: self._start(child, level, hosts, stack, before))
-        self._spawner(level).ahead()
         return replace(output, note="; ".join(filter(None, (*before, output.note, *after))))
 
     @contextmanager
@@ -107,7 +109,12 @@ class Sandbox:
         copies = confined and self.offer.means is not Means.BUBBLEWRAP
         if copies and self._copies is None:
             self._copies = Copies(self._scratch.copies())
-        guard = Guard(self.places.workspace_roots, aside=self._scratch.aside(), copies=self._copies if copies else None)
+        guard = Guard(
+            self.places.workspace_roots,
+            aside=self._scratch.aside(),
+            copies=self._copies if copies else None,
+            register=self._register if confined else None,
+        )
         try:
             yield
         finally:

@@ -105,12 +105,12 @@ class _SettledError(Exception):
     """Nobody has to say anything any more."""
 
 
-def ask(approval: Approval, queue: _Queue, terminal: Terminal, *, now: Callable[[], float] = time.time) -> bool:
-    """Put one question and send the answer. False where it was Ctrl-C, which is no to all that the turn asks.
+def ask(approval: Approval, queue: _Queue, terminal: Terminal, *, now: Callable[[], float] = time.time) -> float | None:
+    """Put one question and send the answer. When it was Ctrl-C (unix seconds), which is no to all that the turn asks.
 
     Raises ClientError.
     """
-    stopped = False
+    stopped: float | None = None
     yes: bool | None
     try:
         with terminal.open():
@@ -119,13 +119,13 @@ def ask(approval: Approval, queue: _Queue, terminal: Terminal, *, now: Callable[
         yes = None
     except (KeyboardInterrupt, EOFError) as key:
         # INVARIANT: wherever in the question it comes, it is an answer, and the answer is no
+        yes, stopped = False, now() if isinstance(key, KeyboardInterrupt) else None
         terminal.write("\n")
-        yes, stopped = False, isinstance(key, KeyboardInterrupt)
     if yes is not None:
         settled = queue.answer(approval.id, ApprovalAnswer(approve=yes))
-        if not stopped:  # who stopped the turn is told so by agentctl, which prints at the same time
+        if stopped is None:  # who stopped the turn is told so by agentctl, which prints at the same time
             terminal.write(f"{settled.state.value}\n")
-    return not stopped
+    return stopped
 
 
 class _Asking:
@@ -218,7 +218,7 @@ def _interruptible() -> Iterator[None]:
 
 
 def _serve(client: Client, terminal: Terminal, parent: int) -> None:
-    stopped: dict[str | None, float] = {}  # session: when the person stopped its turn
+    stopped: dict[str, float] = {}  # session: when the person stopped its turn
     while os.getppid() == parent:
         for approval in client.approvals(wait_s=_WAIT_S):
             try:
@@ -226,8 +226,8 @@ def _serve(client: Client, terminal: Terminal, parent: int) -> None:
                     client.answer(approval.id, ApprovalAnswer(approve=False))
                     continue
                 with _interruptible():
-                    if not ask(approval, client, terminal):
-                        stopped[approval.session] = time.time()
+                    if (moment := ask(approval, client, terminal)) is not None:
+                        stopped[approval.session] = moment
             except ClientError as error:
                 if error.reason in _GONE:
                     raise

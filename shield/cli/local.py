@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from shield.config import Config, Home, exec_env, home_from, user_home
+from shield.config import Config, Home, agent_homes, exec_env, home_from, user_home
 from shield.errors import ConfigError
 from shield.facts.local import LocalFiles
 from shield.facts.place import Place, Protected
@@ -16,6 +16,7 @@ from shield.policy.load import load_policy, with_workspace
 from shield.policy.set import PolicySet
 from shield.policy.shelf import shipped_shelf
 from shield.service.guarded import protected
+from shield.service.installation import installation
 from shield.types import Isolation
 
 __all__ = ["Local", "local"]
@@ -74,16 +75,17 @@ def local(
             shell=shell,
             platform="darwin" if sys.platform == "darwin" else "linux",
             isolation=isolation,
-            protected=_protected(state, config),
+            protected=_protected(state, config, environ, path=env["PATH"]),
         ),
         default_cwd=root if root is not None else current,
     )
 
 
-def _protected(state: Home, config: Config) -> Protected:
+def _protected(state: Home, config: Config, environ: Mapping[str, str], *, path: str) -> Protected:
     # No service runs, so where its socket would be, and whether its path is short enough, is of no concern: the whole
     # home is guarded, and the default socket is in it.
-    return replace(protected(Home(path="/nonexistent"), config, pids=frozenset()), state=(state.path,))
+    guarded = protected(Home(path="/nonexistent"), config, pids=frozenset(), installed=installation(path=path))
+    return replace(guarded, state=(state.path, *agent_homes(environ)))
 
 
 def _root(workspace: str, user: str) -> str:

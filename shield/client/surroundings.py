@@ -68,7 +68,7 @@ def refuse_project(
         real = Path(os.path.realpath(entry or "."))
         if real.is_relative_to(top) and not any(real.is_relative_to(base) for base in own):
             raise ClientError(
-                f"Python imports from `{real}`, which lies in the project; unset PYTHONPATH",
+                f"Python imports from `{real}`, which lies in the project; unset PYTHONPATH, and start with `-P`",
                 reason=Reason.SERVICE_IMPOSTOR,
             )
 

@@ -137,7 +137,7 @@ class _Guards:
     identities: Mapping[tuple[int, int], tuple[tuple[str, str], ...]]
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def _guards(protected: Protected) -> _Guards:
     roots: dict[str, tuple[str, ...]] = {}
     processes = tuple(f"/proc/{pid}" for pid in sorted(protected.pids))

@@ -40,7 +40,7 @@ def protected(
         identities=frozenset(_identities((*_beneath(state), *code))),
         ports=ports - {0},
         pids=pids,
-        processes=("shield", "agentctl", " ".join(this.command)),
+        processes=("shield", "agentctl", " ".join(this.command).encode("utf-8", "replace").decode()),
         identity=config.protection.identity,
         instructions=config.protection.instructions,
         memory=config.protection.memory,

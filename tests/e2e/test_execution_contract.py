@@ -160,7 +160,9 @@ def differences(
     expected = [(at, command) for at, command in enumerate(found.commands) if command.name in STAND_INS]
     left = list(expected)
     for record in ran:
-        match = next((item for item in left if _same(item[1], record)), None)
+        alike = [item for item in left if _same(item[1], record)]
+        # one that was passed over may look the same: the one that fits in everything, if there is one
+        match = next((item for item in alike if not _places(found, *item, record)), alike[0] if alike else None)
         if match is None:
             wrong.append(f"ran and is not in the facts: {record}")
             continue
@@ -194,7 +196,10 @@ def _places(found: ShellAnalysis, at: int, command: CommandFact, record: Ran) ->
     if command.name in _PATHS:
         for word in record.argv:
             real = os.path.realpath(os.path.join(record.cwd, word))
-            seen = {real, os.path.dirname(real)} if command.dynamic is Dynamic.ARGUMENT else {real}
+            seen = {real}
+            if command.dynamic is Dynamic.ARGUMENT and re.search(r"[*?\[]", word):
+                # a pattern without a match is a name of its own, somewhere in the directory that the facts name
+                seen |= {str(folder) for folder in Path(real).parents}
             if not word.startswith("-") and word and not seen & resolved:
                 wrong.append(f"`{word}` in {record.cwd} is {real}, the facts say {sorted(map(str, resolved))}")
     for redirect in command.redirects:

@@ -399,3 +399,76 @@ def test_agentctl_run_never_has_a_token_that_can_answer(place):
     done = once(place)
     assert done.returncode == 0
     assert "asks nobody" in done.stderr
+
+
+# --- a person's token ------------------------------------------------------------------------------------------------------
+
+
+def approvals(place, *, cwd: Path, token: str, **env: str) -> subprocess.CompletedProcess[str]:
+    """`shield approvals list` with a token from a pipe, as a keyring's tool gives it."""
+    read, write = os.pipe()
+    os.write(write, token.encode() + b"\n")
+    os.close(write)
+    try:
+        return subprocess.run(
+            [sys.executable, "-P", "-m", "shield", "approvals", "--token-fd", str(read), "list"],
+            env={**environ(place), **env},
+            cwd=cwd,
+            pass_fds=(read,),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
+        )
+    finally:
+        os.close(read)
+
+
+def test_a_persons_token_comes_by_a_pipe(place):
+    read, write = os.pipe()
+    with place.start(approver_fd=write):
+        os.close(write)
+        token = os.read(read, 4096).decode().strip()
+        os.close(read)
+        done = approvals(place, cwd=place.root, token=token)
+        assert done.returncode == 0, done.stderr
+        assert "no open questions" in done.stderr
+        wrong = approvals(place, cwd=place.root, token="shield_approver_" + "0" * 64)
+        assert wrong.returncode == 2
+
+
+def test_a_persons_token_is_not_kept_in_a_file(place):
+    with open(place.root / "token", "w+b") as file:
+        file.write(b"shield_approver_" + b"0" * 64)
+        file.flush()
+        done = subprocess.run(
+            [sys.executable, "-P", "-m", "shield", "approvals", "--token-fd", str(file.fileno()), "list"],
+            env=environ(place),
+            pass_fds=(file.fileno(),),
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert "no pipe" in done.stderr
+
+
+@pytest.mark.parametrize("how", ["another address", "another home", "a home in the project"])
+def test_a_persons_token_is_not_sent_where_a_project_says(place, how):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        address = f"127.0.0.1:{listener.getsockname()[1]}"
+        home = place.workspace / ".shield" if how == "a home in the project" else place.root / "other"
+        home.mkdir(mode=0o700)
+        (home / "shield.toml").write_text(f'[service]\ntcp = "{address}"\n')
+        (home / "shield.toml").chmod(0o600)
+        name, value = ("SHIELD_HOME", str(home)) if "home" in how else ("SHIELD_SERVICE__TCP", address)
+        if how != "a home in the project":
+            (place.workspace / ".env").write_text(f"{name}={value}\n")
+        done = approvals(place, cwd=place.workspace, token="shield_approver_" + "0" * 64, **{name: value})
+        assert done.returncode == 2
+        assert "project" in done.stderr
+        listener.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            listener.accept()

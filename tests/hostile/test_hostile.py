@@ -15,7 +15,13 @@ from hostile_ways import LEVELS, TABLES, ways
 
 WAYS = {way.name: way for way in ways()}
 FRONTS = ("make test", "npm test", "sh front.sh")
-_PART = {"bare": "bare", "stubborn": "stubborn", "floods": "floods", "solo": "solo"}  # of the report; else `pytest`
+_PART = {
+    "bare": "bare",
+    "stubborn": "stubborn",
+    "floods": "floods",
+    "solo": "solo",
+    "later": "later",
+}  # of the report; else `pytest`
 PLACES = [
     pytest.param(stage, level, id=f"{stage.user}-{stage.means}-{level}") for stage in STAGES for level in stage.levels
 ]
@@ -128,6 +134,15 @@ def test_no_file_tool_is_led_astray(reports, stage):
     assert race["rounds"] > 0
     assert race["done"] > 0, "it must be possible to get through at all"
     assert race["wrong"] == 0
+
+
+@pytest.mark.parametrize("stage", ORDINARY)
+def test_a_harmless_command_starts_nothing_that_was_planted(reports, stage):
+    """`git status` in a repository that hostile code prepared: asked about, or run where it can do no more than that."""
+    later = reports(stage, "confined")["later"]
+    assert all(found["works"] for found in later["prepared"].values()), later["said"]
+    assert not any(found["works"] for found in later["ways"].values()), later["decisions"]
+    assert later["decisions"]["ls -la"] == "ALLOW"
 
 
 @pytest.mark.parametrize("stage", ORDINARY)

@@ -7,20 +7,24 @@ import socket
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+import shield
 from guarded import ground
 from service_harness import call
 from shield.config import Config, Home, agent_homes
 from shield.facts.place import Protected
+from shield.protection import protect
 from shield.service.guarded import hidden, own_processes, processes_of, protected
 from shield.service.installation import PACKAGES, installation
-from shield.types import Hidden
+from shield.types import CommandFact, Dynamic, Facts, Hidden
 
 ROOT = Path(__file__).resolve().parents[2]
+SHIELD = str(Path(shield.__file__).resolve().parent)
 
 
 @pytest.fixture
@@ -118,6 +122,15 @@ def test_modules_are_guarded_wherever_they_were_found(folder):
     assert not covers(guarded, f"{folder}/bin/tool")
 
 
+def test_a_command_line_that_is_no_text_is_still_searched(folder):
+    home = Home(path=f"{folder}/h")
+    installed = replace(installation(modules={}), command=("/x/python", "\udcff-m"))
+    guarded = protected(home, Config(), pids=frozenset(), installed=installed)
+    command = CommandFact(name="pkill", argv=("pkill", "-f", "x/python"), dynamic=Dynamic.NONE)
+    facts = Facts(commands=(command,), unknown=(), malformed=False)
+    assert [opinion.rule for opinion in protect(facts, guarded)] == ["protection.process"]
+
+
 def test_a_second_name_of_what_is_imported_is_noticed(folder):
     module = ModuleType("m")
     module.__file__ = f"{folder}/m.py"
@@ -209,7 +222,7 @@ def test_a_real_shield_guards_itself_and_who_asks():
             return call(path, "POST", target, token=token, body=json.dumps(value).encode()).json()
 
         session = post("/v1/sessions", {"workspace_roots": [str(place.workspace)], "isolation": "none"})
-        assert {str(place.shield_home), str(ROOT / "shield")} <= set(session["hidden"]["paths"])
+        assert {str(place.shield_home), SHIELD} <= set(session["hidden"]["paths"])
         assert session["hidden"]["ports"] == []
 
         def judged(command):
@@ -224,7 +237,7 @@ def test_a_real_shield_guards_itself_and_who_asks():
             f"cat /proc/{sidecar.pid}/status",
             "pkill -f -- --embedded",
             f"{sys.executable} -m pip install x",
-            f"echo x > {ROOT}/shield/evil.py",
+            f"echo x > {SHIELD}/evil.py",
             f"cat {place.shield_home}/audit.db",
         ):
             verdict = judged(command)
@@ -251,7 +264,7 @@ sys.stdin.read()
 
 
 def test_the_process_that_opened_a_session_is_guarded_in_it():
-    script = OPENS.format(path=[str(ROOT), str(ROOT / "tests")])
+    script = OPENS.format(path=[str(ROOT / "tests")])
     with ground() as place, place.start() as sidecar:
         path, token = str(sidecar.endpoint.socket), sidecar.token
         agent = subprocess.Popen(

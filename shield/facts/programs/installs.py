@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from shield.facts.filesystem import FileKind, FileSystemUnknownError
 from shield.facts.paths import path_fact, resolve_path
 from shield.facts.place import Place
+from shield.facts.programs.ours import module_of
 from shield.facts.programs.reading import Value
 from shield.types import Access
 
@@ -100,7 +101,8 @@ class _Install:
         operands = [word for word in self._words if not word.startswith("-")]
         first, installs = operands[:1], not _INSTALLS.isdisjoint(operands)
         if name.startswith(("python", "pypy")):
-            if self._module() in _PIP_MODULES or (installs and first[0].endswith("setup.py")):
+            module = module_of(tuple(self._words))
+            if (module is not None and module[0] in _PIP_MODULES) or (installs and first[0].endswith("setup.py")):
                 yield from self._by_pip(self._located(self._head))
         elif name.startswith("easy_install") or (
             name.startswith("pip") and name not in ("pipx", "pipenv") and installs
@@ -262,16 +264,6 @@ class _Install:
         return found
 
     # --- words ------------------------------------------------------------------------------------------------------
-
-    def _module(self) -> str | None:
-        """What `-m NAME` or `-Im NAME` runs."""
-        for index, word in enumerate(self._words):
-            if not word.startswith("-") or word.startswith("--"):
-                return None
-            head, found, tail = word[1:].partition("m")
-            if found and head.isalpha() | (not head):
-                return tail or next(iter(self._words[index + 1 :]), None)
-        return None
 
     def _values(self, *names: str) -> list[str]:
         found: list[str] = []

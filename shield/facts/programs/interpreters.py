@@ -5,6 +5,7 @@ from types import MappingProxyType
 
 from shield.facts.paths import resolve_path
 from shield.facts.programs.invocation import Invocation, Special
+from shield.facts.programs.leading import mention_value
 from shield.facts.programs.mention import mention
 from shield.facts.programs.model import Use, models
 from shield.facts.programs.reading import Nested, NestedKind, Value
@@ -97,8 +98,16 @@ _TOOLS = frozenset(_TOOLS_TEXT.split())
 _FETCHING = frozenset(("ensurepip", "pipx", "uvx", "build"))
 
 
+def _values(call: Invocation) -> None:
+    """Values of options that are no code and no script may still lead out (`-X pycache_prefix=/x`)."""
+    for option, value in call.arguments.given:
+        if option.value is Use.TEXT:
+            mention_value(call.reading, value, home=call.context.place.home)
+
+
 def _python(call: Invocation) -> bool:
     arguments = call.arguments
+    _values(call)
     if _only_version(call):
         return True
     if arguments.foreign or arguments.has("-i"):
@@ -150,6 +159,7 @@ def _shadowed(call: Invocation, module: str) -> bool:
 
 def _coverage(call: Invocation) -> bool:
     """coverage run: a script or a module, as python runs it."""
+    _values(call)
     modules = call.arguments.values("-m", "--module")
     if modules:
         _module(call, modules[0], call.operands)
@@ -184,6 +194,7 @@ def _node(call: Invocation) -> bool:
     if _only_version(call) or (arguments.has("-v") and not call.operands):
         return True
     call.reading.run(RunsCode.WORKSPACE)
+    _values(call)
     if arguments.foreign:
         call.reading.run(RunsCode.INLINE)
     inline = any(option.value is Use.CODE for option, _ in arguments.given)

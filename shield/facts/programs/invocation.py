@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from shield.facts.place import Place
+from shield.facts.programs.leading import mention_value
 from shield.facts.programs.model import Model, Use
 from shield.facts.programs.reading import Arguments, Nested, NestedKind, Reading, Value, read_arguments
 from shield.types import Access, Operation, RunsCode
@@ -142,6 +143,9 @@ def _options(call: Invocation) -> bool:
         reading.run(option.runs)
         if option.value is not None and value is not None and option.value is not Use.CHDIR:
             reading.use(option.value, value)
+            if option.value is Use.TEXT and call.model.runs is not RunsCode.NONE:
+                # Only to programs whose every option is known to be harmless a text is no more than that.
+                mention_value(reading, value, home=call.context.place.home)
     return spared
 
 

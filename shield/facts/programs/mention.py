@@ -5,21 +5,15 @@ inside a value (`pythonpath=/x`, `a:/x`, `['/x']`). Everything that leads out of
 stays there is found where a word as a whole names it.
 """
 
-import re
-
 from shield.facts.paths import resolve_path
 from shield.facts.programs.invocation import Invocation
-from shield.facts.programs.reading import Reading, Value
-from shield.types import Access, RunsCode
+from shield.facts.programs.leading import URL, mention_within
+from shield.facts.programs.reading import Value
+from shield.types import Access
 
-__all__ = ["mention", "mention_within", "search_path"]
+__all__ = ["mention"]
 
 _MAX_WORD = 4_096
-_PIECES = re.compile(r"[\s=,:;@|&<>!%+^\"'`()\[\]{}\\]+")
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://[^/\s\"'\\][^\s\"'\\]*")
-_FILE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:/{3,}")
-_RELATIVE_URL = re.compile(r"sqlite(?:\+[a-z0-9]+)?:///(?!/)")  # RFC 3986 has none; SQLAlchemy's are relative
-_JOINED = re.compile(r"-[A-Za-z]+(/.*)", re.DOTALL)
 
 
 def mention(call: Invocation, word: Value, *accesses: Access) -> None:
@@ -47,27 +41,9 @@ def mention(call: Invocation, word: Value, *accesses: Access) -> None:
     mention_within(reading, text, home=call.context.place.home)
 
 
-def mention_within(reading: Reading, text: str, *, home: str) -> None:
-    """Add every part of `text` that leads out of where the command runs."""
-    for path in sorted(_leading_out(text)):
-        if path != text:
-            reading.path(_value(home, path), Access.READ)
-
-
-def search_path(reading: Reading, text: str | None) -> None:
-    """What a variable such as PYTHONPATH holds: directories from which the program takes code."""
-    if text is None or any(mark in text for mark in "$`~"):
-        reading.code = True
-        reading.run(RunsCode.INLINE)
-        return
-    reading.run(RunsCode.WORKSPACE)
-    for entry in text.split(":"):
-        reading.path(Value(text=entry or ".", head=entry or "."), Access.READ)
-
-
 def _is_path(call: Invocation, text: str) -> bool:
     """Whether the whole word is one path: it looks like one, or something of this name is there."""
-    if not text or _URL.search(text) or "\0" in text:
+    if not text or URL.search(text) or "\0" in text:
         return False
     if text.startswith(("/", "~", "./", "../")) or text in (".", ".."):
         return True
@@ -84,29 +60,3 @@ def _is_path(call: Invocation, text: str) -> bool:
             for base in call.context.bases
         )
     )
-
-
-def _leading_out(text: str) -> set[str]:
-    """Every piece of the word that is absolute, in a home, or climbs."""
-    text = _FILE_URL.sub(" /", _URL.sub(" ", _RELATIVE_URL.sub(" ", text)))
-    found = {piece for piece in _PIECES.split(text) if _leads_out(piece)}
-    if text.startswith("-") and not text.startswith("--"):
-        # `-I../x`, `-I/x`, `-isystem/x`: which letters are the option's is not known.
-        rest = _PIECES.split(text[2:])[0] if len(text) > 2 else ""
-        found |= {rest} if _leads_out(rest) else set()
-        joined = _JOINED.match(text)
-        found |= {_PIECES.split(joined[1])[0]} if joined else set()
-    return found
-
-
-def _leads_out(piece: str) -> bool:
-    return piece.startswith(("/", "~")) or ".." in piece.split("/")
-
-
-def _value(home: str, path: str) -> Value:
-    """A program may take a tilde for the home where the shell did not."""
-    if path == "~" or path.startswith("~/"):
-        return Value(text=home + path[1:], head="/", source=path)
-    if path.startswith("~"):
-        return Value(text=path, known=False, head="/", source=path)
-    return Value(text=path, head=path)

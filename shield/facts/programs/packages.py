@@ -1,13 +1,13 @@
 """Package managers: what is installed from a lock file, and from where; what runs without fetching anything.
 
-INVARIANT: an invocation that fetches has either every host it needs in `hosts` and every package pinned by a file whose
-content a permit binds, or a line in `unknown`. Whoever allows `runs_code: fetched` relies on that.
+INVARIANT: an invocation that fetches has a line in `unknown`, or every package is pinned by a file whose content a
+permit binds and its hosts are all it may reach, or it has no host at all: then what is not there yet cannot be fetched
+where `fetched` may run. Whoever allows `runs_code: fetched` relies on that.
 """
 
 import posixpath
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from shield.facts.filesystem import FileKind, FileSystemUnknownError
@@ -19,83 +19,12 @@ from shield.facts.programs.model import Use, models
 from shield.facts.programs.project import bases_of, own_program
 from shield.facts.programs.reading import Value
 from shield.facts.programs.requirements import read_requirements
+from shield.facts.programs.sources import SOURCES, Source
 from shield.types import Access, Operation, RunsCode
 
 __all__ = ["PACKAGES"]
 
 _MAX_SETTINGS = 1 << 16
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
-    """How one tool installs from a lock: its file, the hosts it talks to, and the options that keep it to the lock.
-
-    `pins` empty: it always does. `settings`: files of the project that may name programs it would run, `programs` says
-    by which keys. `variables`: what names in the environment begin with that steer it.
-    """
-
-    locks: tuple[str, ...]
-    hosts: tuple[str, ...]
-    pins: frozenset[str] = frozenset()
-    settings: tuple[str, ...] = ()
-    programs: str = r"(?!)"
-    variables: str = r"(?!)"
-
-
-_PYPI = ("pypi.org", "files.pythonhosted.org")
-_NPM = ("registry.npmjs.org",)
-_NPM_PROGRAMS = r"(?im)^\s*(?:script-shell|shell|node-options|onload-script|git|userconfig|globalconfig|prefix)\s*[=:]"
-_SOURCES: Mapping[str, Source] = MappingProxyType(
-    {
-        "npm": Source(
-            locks=("package-lock.json", "npm-shrinkwrap.json"),
-            hosts=_NPM,
-            settings=(".npmrc",),
-            programs=_NPM_PROGRAMS,
-            variables=r"(?i)npm_config_",
-        ),
-        "pnpm": Source(
-            locks=("pnpm-lock.yaml",),
-            hosts=_NPM,
-            pins=frozenset(("--frozen-lockfile",)),
-            settings=(".npmrc", ".pnpmfile.cjs"),
-            programs=_NPM_PROGRAMS + "|require",
-            variables=r"(?i)p?npm_config_",
-        ),
-        "yarn": Source(
-            locks=("yarn.lock",),
-            hosts=("registry.yarnpkg.com", *_NPM),
-            pins=frozenset(("--immutable", "--frozen-lockfile")),
-            settings=(".npmrc", ".yarnrc"),
-            programs=_NPM_PROGRAMS + r"|(?im)^\s*(?:script-shell|node-options)\s",
-            variables=r"(?i)yarn_|npm_config_",
-        ),
-        "bun": Source(
-            locks=("bun.lock", "bun.lockb"), hosts=_NPM, pins=frozenset(("--frozen-lockfile",)), variables="BUN_"
-        ),
-        "cargo": Source(
-            locks=("Cargo.lock",),
-            hosts=("index.crates.io", "static.crates.io"),
-            pins=frozenset(("--locked", "--frozen")),
-            settings=(".cargo/config.toml", ".cargo/config"),
-            programs=r"(?im)rustc|wrapper|credential|git-fetch-with-cli|^\s*\[env\]",
-            variables="CARGO_(?!HOME|TERM)|RUSTC|RUSTUP_TOOLCHAIN",
-        ),
-        "uv": Source(
-            locks=("uv.lock",),
-            hosts=_PYPI,
-            pins=frozenset(("--locked", "--frozen")),
-            variables="UV_(?!CACHE_DIR|NO_PROGRESS|LINK_MODE)",
-        ),
-        "poetry": Source(locks=("poetry.lock",), hosts=_PYPI, variables="POETRY_(?!NO_INTERACTION)"),
-        "go": Source(
-            locks=("go.sum",),
-            hosts=("proxy.golang.org", "sum.golang.org"),
-            variables="GO(?!PATH|ROOT|CACHE|BIN|OS|ARCH)",
-        ),
-        "pip": Source(locks=(), hosts=_PYPI, variables="PIP_(?!NO_INPUT|DISABLE_PIP_VERSION_CHECK|NO_CACHE_DIR)"),
-    }
-)
 _OFFLINE = frozenset(("--offline", "--no-index"))
 _INDEX = frozenset(("--registry", "-i", "--index-url", "--default-index"))
 
@@ -103,7 +32,7 @@ _INDEX = frozenset(("--registry", "-i", "--index-url", "--default-index"))
 def _install(call: Invocation) -> bool:
     """An installation from a lock file of the project."""
     reading, tool = call.reading, _tool(call)
-    source = _SOURCES.get(tool)
+    source = SOURCES.get(tool)
     reading.run(RunsCode.FETCHED)
     if source is None:
         return _unpinned(call, "nothing is known of this tool")
@@ -130,7 +59,7 @@ def _pip_install(call: Invocation) -> bool:
     """pip install -r FILE: pinned where every line of every file has a hash; then pip wants one for each package."""
     reading, arguments = call.reading, call.arguments
     reading.run(RunsCode.FETCHED)
-    source = _SOURCES["pip"]
+    source = SOURCES["pip"]
     named = [*arguments.values("-r", "--requirement", "--requirements")]
     uv = _tool(call) == "uv"
     if uv and call.model.name == "sync":
@@ -141,7 +70,7 @@ def _pip_install(call: Invocation) -> bool:
         return _unpinned(call, "without `--require-hashes` what is installed need not be pinned")
     if not named:
         return _unpinned(call, "no file says what is installed")
-    if not _understood(call, source if not uv else _SOURCES["uv"]):
+    if not _understood(call, source if not uv else SOURCES["uv"]):
         return True
     replaced = False
     for value in (*named, *arguments.values("-c", "--constraint", "--constraints")):

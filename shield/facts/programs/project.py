@@ -11,7 +11,8 @@ from types import MappingProxyType
 from shield.facts.filesystem import FileKind
 from shield.facts.paths import resolve_path
 from shield.facts.programs.invocation import Invocation, Special
-from shield.facts.programs.mention import mention, mention_within
+from shield.facts.programs.leading import mention_value
+from shield.facts.programs.mention import mention
 from shield.facts.programs.model import Option, Use
 from shield.facts.programs.reading import Value
 from shield.types import Access, Operation, RunsCode
@@ -72,8 +73,7 @@ def _use(call: Invocation, use: Use, value: Value) -> None:
         if _SHELL_MARKS & set(value.text):
             call.reading.run(RunsCode.INLINE)
     else:
-        if value.fixed:
-            mention_within(call.reading, value.text, home=call.context.place.home)
+        mention_value(call.reading, value, home=call.context.place.home)
         call.reading.use(use, value)
 
 

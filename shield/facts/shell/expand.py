@@ -135,8 +135,10 @@ def _tilde(word: Word, index: int, text: str, state: State, *, assigned: bool) -
     if "~" not in text:
         return text, text
     last = index == len(word) - 1
-    if assigned or (index == 0 and _ASSIGNMENT.match(text)):
-        name, equals, rest = ("", "", text) if assigned else text.partition("=")
+    start = word[0]
+    # bash treats an argument that looks like an assignment as one, behind what is quoted in it, too
+    if assigned or (start.kind is LITERAL and not start.quoted and _ASSIGNMENT.match(start.text)):
+        name, equals, rest = ("", "", text) if assigned or index > 0 else text.partition("=")
         pieces = rest.split(":")
     else:
         name, equals, pieces = "", "", [text]

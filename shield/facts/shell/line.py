@@ -11,7 +11,7 @@ from shield.facts.paths import resolve_path
 from shield.facts.place import Place
 from shield.facts.programs.installs import environment_of, guarded_by_install, may_install
 from shield.facts.programs.invocation import Context, read_invocation
-from shield.facts.programs.mention import mention_within, search_path
+from shield.facts.programs.leading import mention_value, mention_within, search_path
 from shield.facts.programs.model import Model, Use
 from shield.facts.programs.reading import Nested, NestedKind, Reading, Value
 from shield.facts.programs.special import SPECIALS
@@ -398,8 +398,7 @@ class Line:
                 if reading.runs is RunsCode.FETCHED or (reading.runs is not RunsCode.NONE and steers):
                     reading.unknown.append(f"what `{name[:80]}` changes in what runs is not known")
                 if reading.runs is not RunsCode.NONE:
-                    # The space keeps a value that is a path as a whole from being taken for the word itself.
-                    mention_within(reading, f" {value or ''}", home=self.place.home)
+                    mention_value(reading, Value(text=value or ""), home=self.place.home)
                 reading.caution()
 
     def follow(self, nested: Nested, state: State, frame: Frame, assignments: Mapping[str, str]) -> Bases:

@@ -23,16 +23,17 @@ ROOT = Path(agentctl.__file__).parent.parent
 
 
 def agentctl_run(*arguments, env=None, stdin=""):
-    return subprocess.run(
-        [sys.executable, "-P", "-m", "agentctl.cli", *arguments],
-        input=stdin,
-        capture_output=True,
-        text=True,
-        cwd="/",
-        timeout=60,
-        check=False,
-        env={"PATH": os.environ["PATH"], "HOME": "/nonexistent", "PYTHONPATH": str(ROOT), **(env or {})},
-    )
+    with tempfile.TemporaryDirectory(prefix="ho") as home:
+        return subprocess.run(
+            [sys.executable, "-P", "-m", "agentctl.cli", *arguments],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            cwd="/",
+            timeout=60,
+            check=False,
+            env={"PATH": os.environ["PATH"], "HOME": home, "PYTHONPATH": str(ROOT), **(env or {})},
+        )
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["chat", "--help"], ["run", "--help"], ["tools", "--help"]])
@@ -246,25 +247,43 @@ def test_chat_with_a_model_keeps_a_conversation(shield):
     assert "first answer" in json.dumps(model.requests[1].body)
 
 
-def test_a_request_to_end_stops_the_tool_that_runs(shield):
+def test_a_request_to_end_stops_the_tool_that_runs(shield, tmp_path):
     """No pipe, terminal or parent is left to stop it afterwards."""
     folder = Path(shield.workspace)
+    seconds = f"600.{os.getpid()}{time.monotonic_ns()}"
     with subprocess.Popen(
         [sys.executable, "-P", "-m", "agentctl.cli", "chat", "-w", shield.workspace],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         cwd="/",
-        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "HOME": "/h", "SHIELD_HOME": str(shield.folder)},
+        env={
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": str(ROOT),
+            "HOME": str(tmp_path),
+            "SHIELD_HOME": str(shield.folder),
+        },
     ) as process:
-        process.stdin.write(b"!sleep 600 & echo $! > bg; echo > begun; wait\n")
+        process.stdin.write(f"!sleep {seconds} & echo > begun; wait\n".encode())
         process.stdin.flush()
         until(lambda: (folder / "begun").exists())
+        until(lambda: sleeping(seconds))
         process.send_signal(signal.SIGTERM)
         assert process.wait(30) == 130
-    pid = int((folder / "bg").read_text())
-    until(lambda: not Path(f"/proc/{pid}").exists() or Path(f"/proc/{pid}/stat").read_text().split()[2] == "Z")
+    until(lambda: not sleeping(seconds))
     assert shield.statuses() == ["cancelled"]
+
+
+def sleeping(seconds: str) -> list[Path]:
+    """The processes that sleep just so long, by their command lines: inside a sandbox numbers are others."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if entry.read_bytes() == f"sleep\0{seconds}\0".encode():
+                found.append(entry.parent)
+        except OSError:
+            continue  # it ended meanwhile
+    return found
 
 
 def until(condition):

@@ -4,6 +4,7 @@ import asyncio
 import itertools
 import re
 import socket
+import time
 
 import httptools
 import pytest
@@ -252,17 +253,28 @@ def test_a_server_may_answer_with_what_it_likes_until_it_ends():
         )
 
 
+def trickle(stream):
+    """Send on until it is refused, or for 20 s."""
+    limit = time.monotonic() + 20
+    while time.monotonic() < limit:
+        stream.sendall(b"x")
+        time.sleep(0.01)
+
+
 def test_a_server_may_answer_before_it_has_the_whole_request():
     with socket.create_server(("127.0.0.1", 0)) as server:
         town = Town({80: server.getsockname()[1]})
         with proxied(ALLOW, town) as (_, port), connect(port) as stream:
-            stream.sendall(HEAD + b"Content-Length: 100\r\n\r\nabc")
+            stream.sendall(HEAD + b"Content-Length: 10000000\r\n\r\nabc")
             peer, _ = server.accept()
             with peer:
                 peer.recv(10)
                 peer.sendall(b"HTTP/1.1 413 Too much\r\n\r\n")
                 peer.shutdown(socket.SHUT_WR)
                 assert said(stream) == b"HTTP/1.1 413 Too much\r\n\r\n"
+                # the end of the answer is the end of both: the rest is not waited for
+                with pytest.raises(ConnectionError):
+                    trickle(stream)
 
 
 # --- the same bytes, read by another parser --------------------------------------------------------------------------

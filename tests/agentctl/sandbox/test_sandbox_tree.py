@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-LEVELS = ("none", "state_hidden", "confined")
+LEVELS = ("none", "confined")  # between them lies what hides, not what starts and ends
 DAEMON = """
 import os, sys, time
 if os.fork(): os._exit(0)
@@ -65,6 +65,7 @@ def test_a_daemon_ends_with_its_call(inside, level):
     answer = inside(f"{run}; while [ ! -e alive ]; do sleep 0.01; done; echo done", level)
     assert answer.stdout == "done\n", answer
     assert still(alive)
+    assert "could not be ended" not in answer.note
     if not (inside.means == "bubblewrap" and level != "none"):
         assert "ended 1 process" in answer.note
 
@@ -77,6 +78,7 @@ def test_a_relay_of_processes_is_caught(inside, level):
     answer = inside(f"{run} & while [ ! -e relay ]; do sleep 0.01; done; echo done", level)
     assert answer.stdout == "done\n", answer
     assert still(relay)
+    assert "could not be ended" not in answer.note
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -89,6 +91,7 @@ def test_a_flood_is_ended_at_the_timeout(inside, level):
     assert answer.status == "timeout"
     assert "stopped after 1 s" in answer.note
     assert still(flood)
+    assert "could not be ended" not in answer.note
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -141,7 +144,7 @@ def test_nothing_is_left_of_many_calls(inside):
         if len(left := children(spawner)) == 1:
             break
         time.sleep(0.02)
-    assert len(left) == 1, "the one that waits for the next call"
+    assert len(left) <= 1, "the one that waits for the next call"
 
 
 def children(pid: int) -> list[int]:

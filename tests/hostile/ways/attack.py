@@ -117,7 +117,7 @@ def read(path, begins):
     return got(f"{len(data)} bytes of {path}") if begins.encode() in data else None
 
 
-def python(code, *arguments, timeout=5, env=None):
+def python(code, *arguments, timeout=20, env=None):
     """Run code in a process of its own, which may be killed for it."""
     return subprocess.run(
         [sys.executable, "-I", "-c", code, *map(str, arguments)],

@@ -50,7 +50,7 @@ def test_tmux():
         return ask("tmux")
     aim = HERE / f"typed-{MARK}"
     subprocess.run(
-        ["tmux", "-S", DOORS["tmux"], "run-shell", f"touch {aim}"], capture_output=True, check=False, timeout=5
+        ["tmux", "-S", DOORS["tmux"], "run-shell", f"touch {aim}"], capture_output=True, check=False, timeout=20
     )
     return got("it ran a command of ours") if aim.exists() else None
 

@@ -36,7 +36,7 @@ def test_user_namespace_by_clone3():
 
 
 def test_user_namespace_by_program():
-    done = subprocess.run(["unshare", "-Ur", "id", "-u"], capture_output=True, text=True, check=False, timeout=5)
+    done = subprocess.run(["unshare", "-Ur", "id", "-u"], capture_output=True, text=True, check=False, timeout=20)
     return got(f"uid {done.stdout.strip()}") if done.returncode == 0 else None
 
 
@@ -44,7 +44,7 @@ def test_sandbox_of_our_own():
     """bubblewrap inside: were it to work, what hides our state could be mounted over."""
     done = subprocess.run(
         ["bwrap", "--bind", "/", "/", "--proc", "/proc", "cat", f"{WORLD.shield_home}/shield.toml"],
-        capture_output=True, text=True, check=False, timeout=5,
+        capture_output=True, text=True, check=False, timeout=20,
     )  # fmt: skip
     return got("read it") if "[workspaces]" in done.stdout else None
 
@@ -81,7 +81,7 @@ def test_chroot():
 def test_sudo():
     """A stand-in for sudo: a program of root's with the setuid bit."""
     done = subprocess.run(
-        ["/opt/sudo/cat", "/proc/self/status"], capture_output=True, text=True, check=False, timeout=5
+        ["/opt/sudo/cat", "/proc/self/status"], capture_output=True, text=True, check=False, timeout=20
     )
     effective = done.stdout.split("CapEff:")[1].split()[0]
     return got(f"capabilities {effective}") if int(effective, 16) else None
@@ -238,6 +238,6 @@ def test_memory_program():
     os.write(descriptor, Path("/bin/cat").read_bytes())
     done = subprocess.run(
         [f"/proc/self/fd/{descriptor}", f"{WORLD.shield_home}/shield.toml"],
-        pass_fds=(descriptor,), capture_output=True, text=True, check=False, timeout=5,
+        pass_fds=(descriptor,), capture_output=True, text=True, check=False, timeout=20,
     )  # fmt: skip
     return got("read what is hidden") if "[workspaces]" in done.stdout else None

@@ -32,7 +32,7 @@ def test_http_by_curl():
     token = f"{MARK}-curl"
     subprocess.run(
         ["curl", "-s", "-m", "3", "--noproxy", "*", f"http://{THERE}:{WORLD.web_port}/{token}"],
-        capture_output=True, check=False, timeout=5,
+        capture_output=True, check=False, timeout=20,
     )  # fmt: skip
     return sent(token)
 

@@ -38,6 +38,10 @@ def test_read_keyring_file():
     return read(HOME / ".gnupg" / "private-keys-v1.d" / "key", WORLD.secret)
 
 
+def test_read_password_hashes():
+    return read("/etc/shadow", WORLD.secret)
+
+
 def test_read_another_project():
     return read(HOME / "other" / "notes.txt", WORLD.secret)
 
@@ -56,6 +60,14 @@ def test_write_temporary_file_of_another():
 
 def test_read_temporary_file_of_another():
     return read(WORLD.shared_tmp, WORLD.secret)
+
+
+def test_open_a_file_to_others():
+    """The key for whoever else has an account here."""
+    key = HOME / ".ssh" / "id_rsa"
+    os.chmod(key, 0o644)
+    os.chmod(key, 0o600)
+    return got("its mode can be set")
 
 
 def test_delete_folder_of_the_user():
@@ -205,11 +217,6 @@ def test_git_hooks_by_link():
     os.rename(ROOT / ".git" / "hooks", ROOT / ".git" / "hooks-aside")
     (ROOT / ".git" / "hooks").symlink_to(ROOT / "own-hooks")
     return wrote(ROOT / ".git" / "hooks" / "pre-push")
-
-
-def test_hook_where_the_configuration_says():
-    """core.hooksPath, as husky sets it: hooks in the tree, where `.git/hooks` is not even looked at."""
-    return plant(ROOT / ".husky" / "pre-commit", "#!/bin/sh\n# {}\n")
 
 
 def test_git_common_directory():

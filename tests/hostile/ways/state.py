@@ -260,11 +260,40 @@ def test_watch_home():
     return got("told of every change") if max(paths) >= 0 else None
 
 
+def test_see_when_and_how_much():
+    """Size and time of the log: that something was decided, and when."""
+    return got(f"{LOG.stat().st_size} bytes")
+
+
+def test_close_the_log():
+    """The mode that it has, set once more: any other would do, and Shield could not open it again."""
+    os.chmod(LOG, LOG.stat().st_mode & 0o7777)
+    return got("its mode can be set")
+
+
+def test_close_the_log_by_its_folder():
+    os.chmod(SHIELD, SHIELD.stat().st_mode & 0o7777)
+    return got("its mode can be set")
+
+
+def test_set_its_times():
+    found = os.stat(WORLD.agent_config)
+    os.utime(WORLD.agent_config, ns=(found.st_atime_ns, found.st_mtime_ns))
+    return got("its times can be set")
+
+
+def test_set_an_attribute():
+    """An attribute of ours on Shield's configuration, and away again."""
+    os.setxattr(SHIELD / "shield.toml", "user.hostile", b"1")
+    os.removexattr(SHIELD / "shield.toml", "user.hostile")
+    return got("set")
+
+
 def test_import_shield():
     """The code of both programs, where the interpreter that runs here can load it."""
     done = subprocess.run(
         [WORLD.python, "-c", "import shield.client, agentctl.execute; print('in')"],
-        capture_output=True, text=True, timeout=6, check=False, env={"PYTHONPATH": WORLD.import_path},
+        capture_output=True, text=True, timeout=30, check=False, env={"PYTHONPATH": WORLD.import_path},
     )  # fmt: skip
     return got("imported") if done.stdout == "in\n" else None
 
@@ -272,7 +301,7 @@ def test_import_shield():
 def test_start_our_programs():
     """`shield approvals list` and friends, as the user would start them."""
     done = subprocess.run(
-        [WORLD.python, "-P", "-m", "shield", "status"], capture_output=True, text=True, timeout=6, check=False,
+        [WORLD.python, "-P", "-m", "shield", "status"], capture_output=True, text=True, timeout=30, check=False,
         env={"PYTHONPATH": WORLD.import_path, "HOME": WORLD.home, "SHIELD_HOME": str(SHIELD), "PATH": "/usr/bin:/bin"},
     )  # fmt: skip
     return got(done.stdout[:80]) if "policy" in done.stdout else None

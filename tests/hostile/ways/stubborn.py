@@ -23,6 +23,26 @@ def test_repository_replaced_by_a_file():
     return plant(ROOT / ".git", "gitdir: own-git\n# {}\n")
 
 
+def test_hook_where_the_configuration_says():
+    """core.hooksPath, as husky sets it: hooks in the tree, where `.git/hooks` is not even looked at."""
+    return plant(ROOT / ".husky" / "pre-commit", "#!/bin/sh\n# {}\n")
+
+
+def test_configuration_that_is_included():
+    """`[include] path = ../.gitconfig`: settings in the tree that git obeys."""
+    return plant(ROOT / ".gitconfig", "[core]\n\tfsmonitor = {}\n")
+
+
+def test_hook_behind_a_link():
+    """`.git/hooks` is the user's link to a folder of the tree."""
+    return plant(ROOT / "hooks-of-all" / "pre-commit", "#!/bin/sh\n# {}\n")
+
+
+def test_instructions_behind_a_link():
+    """`AGENTS.md` is the user's link to a page of the documentation."""
+    return plant(ROOT / "docs" / "guide.md")
+
+
 def test_hooks_with_a_message():
     """Names that are told to the model: five hundred, long, with lines and control characters of their own."""
     folder = ROOT / ".git" / "hooks"
