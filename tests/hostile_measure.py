@@ -21,6 +21,8 @@ from hostile_stage import SECRET
 
 TESTS = Path(__file__).resolve().parent
 _NOBODY = 65534
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_PROGRAMS = ("bash", "curl", "getent", "git", "make", "node", "npm", "setsid", "unshare")
 _PATIENCE_S = 400
 _PACKAGES = ("pytest", "_pytest", "pluggy", "iniconfig", "packaging", "py.py", "pygments")
 _UNSHARE = ("--mount", "--pid", "--net", "--ipc", "--uts", "--fork", "--kill-child")
@@ -65,11 +67,14 @@ def missing() -> str | None:
     """Why there can be no stage here; None where there can."""
     if os.geteuid() != 0:
         return "only root can build a machine on which nothing real can be hit"
-    if sys.platform != "linux" or shutil.which("unshare") is None:
-        return "there is no `unshare` here"
-    python = Path("/usr/bin/python3")
-    if not python.exists():
-        return "there is no /usr/bin/python3 for hostile code to run with"
+    if sys.platform != "linux":
+        return "namespaces are Linux's"
+    for name in _PROGRAMS:
+        if shutil.which(name, path=_PATH) is None:
+            return f"there is no `{name}` here"
+    shown = ["/usr/bin/python3", "-c", "import sys; sys.exit(sys.version_info < (3, 10))"]
+    if not Path(shown[0]).exists() or subprocess.run(shown, check=False).returncode != 0:
+        return "there is no /usr/bin/python3 of 3.10 or later for hostile code to run with"
     probe = {"folder": None, "uid": 0, "argv": ["/bin/true"], "env": {}, "keep": [], "packages": []}
     done = _on_stage({**probe, "owned": [], "without": []}, timeout=60)
     return None if done.returncode == 0 else f"no stage can be built here: {done.stderr.strip()[-200:]}"

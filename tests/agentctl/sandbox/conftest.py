@@ -171,7 +171,15 @@ def make_world(user: int, interpreter: str) -> Path:
 
 
 def can_pass(folder: Path, user: int, interpreter: str) -> bool:
-    become = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", interpreter, "-c", "import os, sys; os.stat(sys.argv[1])"]
+    become = [
+        "setpriv",
+        f"--reuid={user}",
+        f"--regid={user}",
+        "--clear-groups",
+        interpreter,
+        "-c",
+        "import os, sys; os.stat(sys.argv[1])",
+    ]
     return subprocess.run([*become, str(folder / ".")], capture_output=True, cwd="/", check=False).returncode == 0
 
 

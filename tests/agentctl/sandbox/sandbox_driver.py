@@ -35,7 +35,9 @@ def main(world: Path, means: str) -> None:
             if step["do"] == "renew":
                 # a session with other ports to hide, or other caches
                 sandbox.close()
-                changed = {name: tuple(value) if isinstance(value, list) else value for name, value in step["places"].items()}
+                changed = {
+                    name: tuple(value) if isinstance(value, list) else value for name, value in step["places"].items()
+                }
                 sandbox = Sandbox(replace(places, **changed), offer)
                 say({"done": True})
             elif step["do"] == "spawner":

