@@ -26,6 +26,7 @@ from agentctl.turns.cancel import Cancel
 from agentctl.turns.gate import Proposal
 from agentctl.turns.messages import ToolCall, ToolResult
 from agentctl.ui.console import HELP, read_line
+from agentctl.ui.private import keep_private
 from agentctl.ui.screen import Screen, columns
 from agentctl.ui.text import described, single_line
 from shield.client import AsyncClient
@@ -89,6 +90,7 @@ def _screen(out: TextIO, colour: bool = False) -> Screen:
 
 
 def _whole(work: Coroutine[None, None, int]) -> int:
+    keep_private()  # the keys of models stand in our environment
     try:
         with asyncio.Runner() as runner:
             return runner.run(work)

@@ -13,6 +13,7 @@ from enum import IntEnum
 from fnmatch import translate
 from typing import Final
 
+from agentctl.sandbox.aliases import aliases, mounted
 from agentctl.sandbox.guarded import present
 from agentctl.sandbox.places import Places, is_within, listed
 from shield.types import Isolation
@@ -127,6 +128,18 @@ CREDENTIALS: Final = (
     "Library/Application Support/Google/Chrome",
     "Library/Application Support/Firefox",
 )
+# Of the system, where commands run as root.
+_SYSTEM_SECRETS: Final = (
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/gshadow",
+    "/etc/gshadow-",
+    "/etc/ssh/ssh_host_dsa_key",
+    "/etc/ssh/ssh_host_ecdsa_key",
+    "/etc/ssh/ssh_host_ed25519_key",
+    "/etc/ssh/ssh_host_rsa_key",
+    "/etc/ssl/private",
+)
 # Directories in the home that tools keep caches in: a confined command has its own, one for each workspace.
 PRIVATE_CACHES: Final = (".cache", ".npm")
 # Where programs listen that would do a command's work for it, outside of any sandbox.
@@ -212,18 +225,14 @@ def view(places: Places, level: Isolation, *, private: Mapping[str, str]) -> Vie
             real = os.path.realpath(path)
             table[real] = max(show, table.get(real, show))
 
-    for path in (_RUN, *_AGENTS, *([places.runtime] if places.runtime else [])):
-        put(path, Show.HIDDEN)
     for path in (*_RUN_KEPT, _RESOLV):
         if is_within(os.path.realpath(path), _RUN):
             put(path, Show.READONLY)
-    for path in ("/sys", *(_SYSTEM if places.root else ())):
+    for path in ("/sys", *places.readonly, *(_SYSTEM if places.root else ())):
         put(path, Show.READONLY)
-    for path in places.readonly:
-        put(path, Show.READONLY)
-    for name in (*_AGENTS_IN_HOME, *(CREDENTIALS if confined else ())):
-        put(os.path.join(places.home, name), Show.HIDDEN)
-    for path in places.secret:
+    for path in _hidden(places, confined=confined):
+        put(path, Show.HIDDEN)
+    for path in aliases([path for path, show in table.items() if show is Show.HIDDEN], mounted()):
         put(path, Show.HIDDEN)
     if confined:
         for path in private:
@@ -238,6 +247,12 @@ def view(places: Places, level: Isolation, *, private: Mapping[str, str]) -> Vie
         sources={os.path.realpath(path): source for path, source in private.items()},
         watched=tuple(sorted({_existing(path) for path in watched})),
     )
+
+
+def _hidden(places: Places, *, confined: bool) -> list[str]:
+    found = [_RUN, *_AGENTS, *places.secret, *([places.runtime] if places.runtime else [])]
+    found += [os.path.join(places.home, name) for name in (*_AGENTS_IN_HOME, *(CREDENTIALS if confined else ()))]
+    return [*found, *(_SYSTEM_SECRETS if confined and places.root else ())]
 
 
 def moment(shown: View, places: Places, level: Isolation) -> View:

@@ -57,7 +57,8 @@ class Scratch:
             place = os.path.join(places.home, name)
             # where a mount is to stand there must be a directory: the one that tools would make there themselves
             with suppress(OSError):
-                _made(place)
+                if os.stat(places.home).st_uid == os.geteuid():
+                    os.mkdir(place, 0o700)
             if os.path.isdir(place):
                 stand_ins[place] = _made(os.path.join(self._path, "caches", digest[:32], name.lstrip(".")))
         self._stand_ins = stand_ins

@@ -193,6 +193,9 @@ def _same(command: CommandFact, record: Ran) -> bool:
 def _places(found: ShellAnalysis, at: int, command: CommandFact, record: Ran) -> list[str]:
     resolved = {path.resolved or "" for path in found.paths if path.source == f"commands[{at}]"}
     wrong = []
+    if command.dynamic is Dynamic.ARGUMENT:
+        # a pattern may match what an earlier command of the line wrote, which the facts name as written
+        resolved |= {path.resolved or "" for path in found.paths if path.access is Access.WRITE}
     if command.name in _PATHS:
         for word in record.argv:
             real = os.path.realpath(os.path.join(record.cwd, word))

@@ -127,6 +127,23 @@ def test_a_domain_cannot_be_left_by_what_it_inherits(inside):
         assert "SECRET" not in inside(command, level).stdout
 
 
+def test_a_second_mount_of_the_same_place_is_hidden(inside, start_driver, gone):
+    """Where root's tests can make one: Shield's home, seen once more by a bind mount."""
+    if os.geteuid() != 0:
+        pytest.skip("only root makes a mount")
+    driver = start_driver(inside.means, inside.user)
+    second = driver.world / "second"
+    second.mkdir()
+    subprocess.run(["mount", "--bind", str(driver.world / "shield"), str(second)], check=True)
+    try:
+        driver.ask({"do": "renew", "places": {}})
+        assert "SECRET" in driver(f"cat {second}/secret", "none").stdout
+        for level in ("state_hidden", "confined"):
+            assert "SECRET" not in driver(f"cat {second}/secret", level).stdout
+    finally:
+        subprocess.run(["umount", str(second)], check=True)
+
+
 # --- in this process -----------------------------------------------------------------------------------------------------
 
 

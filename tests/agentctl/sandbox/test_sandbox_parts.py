@@ -11,6 +11,7 @@ import pytest
 
 from agentctl.errors import SettingsError, ToolError
 from agentctl.sandbox import Means, Offer, Sandbox, bubblewrap, gather, landlock, with_session
+from agentctl.sandbox.aliases import aliases
 from agentctl.sandbox.limits import Limits, default_limits
 from agentctl.sandbox.mounts import Show, View, moment, view
 from agentctl.sandbox.order import Network, Order, decode_order, encode_order
@@ -74,6 +75,27 @@ def test_the_code_that_runs_here_is_hidden():
             assert prefix not in shared.hidden, "commands use it, too"
             assert prefix in shared.readonly
             assert os.path.join(prefix, "bin/shield") in shared.hidden or not os.path.exists(f"{prefix}/bin/shield")
+
+
+TABLE = """\
+1 0 8:1 / / rw - ext4 /dev/vda rw
+2 1 8:2 / /home rw - ext4 /dev/vdb rw
+3 1 8:1 /srv /mnt/srv rw - ext4 /dev/vda rw
+4 1 8:2 / /mnt/all\\040homes rw - ext4 /dev/vdb rw
+5 1 8:2 /u/.shield/run /mnt/run rw - ext4 /dev/vdb rw
+6 1 0:5 / /proc rw - proc proc rw
+7 1 8:2 /@home /mnt/sub rw - btrfs /dev/vdb rw
+"""
+
+
+def test_other_names_of_a_place_are_found():
+    assert aliases(["/home/u/.shield"], TABLE) == {
+        "/mnt/all homes/u/.shield": "/home/u/.shield",
+        "/mnt/run": "/home/u/.shield",
+    }
+    assert aliases(["/srv/x"], TABLE) == {"/mnt/srv/x": "/srv/x"}
+    assert aliases(["/opt"], TABLE) == {}
+    assert aliases(["/opt"], "") == {}
 
 
 # --- views, options, rulesets ------------------------------------------------------------------------------------------
@@ -279,6 +301,14 @@ def test_a_killed_sessions_files_go_with_the_next(places, tmp_path):
     lives.close()
     assert not os.path.exists(kept)
     other.close()
+
+
+def test_a_home_that_is_not_there_is_not_made(places, tmp_path):
+    scratch = Scratch(str(tmp_path / "scratch"))
+    missing = str(tmp_path / "missing")
+    assert set(scratch.private(dataclasses.replace(places, home=missing))) == {"/tmp", "/var/tmp"}
+    assert not os.path.exists(missing)
+    scratch.close()
 
 
 def test_a_shared_temporary_directory_is_ours_alone(tmp_path):
