@@ -84,7 +84,9 @@ class FakeSessions:
             raise RefusedError("`/untrusted` is not trusted; run `shield trust`", reason=Reason.WORKSPACE_UNTRUSTED)
         name = f"sess-{len(self.owners) + 1}"
         self.owners[name] = owner
-        return replace(SESSION, id=name, owner=owner, agent=agent, isolation=isolation, workspace_roots=roots, pids=pids)
+        return replace(
+            SESSION, id=name, owner=owner, agent=agent, isolation=isolation, workspace_roots=roots, pids=pids
+        )
 
     def get(self, session_id, *, owner):
         if self.owners.get(session_id) != owner:

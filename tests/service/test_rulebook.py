@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from service_harness import SESSION
+from shield.client.peer import Peer, peer_of
 from shield.config import Config, Home
 from shield.errors import PolicyError
 from shield.service.guarded import protected
 from shield.service.installation import installation
-from shield.client.peer import Peer, peer_of
 from shield.service.rulebook import Rulebook, load_owner_policy
 
 OVERLAY = """

@@ -136,12 +136,12 @@ def _looks_inside(call: Invocation, verb: str) -> bool:
     words = call.operands[1:]
     if not all(word.fixed for word in words):
         return True
-    options = [word.text for word in words if word.text.startswith("--")]
-    if any(option.startswith(("--rec", "--sub")) for option in options):
+    texts = [word.text for word in words]
+    if any(text.startswith(("--rec", "--sub")) for text in texts):
         return True
-    ignored = [option for option in options if option.startswith("--ignore-s")]
-    if verb in ("status", "diff") and ignored:
-        return any(option not in ("--ignore-submodules", "--ignore-submodules=all") for option in ignored)
+    if verb in ("status", "diff") and texts and texts[0] == "--ignore-submodules=all":
+        # Anywhere but first it could be a path or another option's value; the last one given holds.
+        return any(text.startswith("--ignore-") for text in texts[1:])
     return verb not in _STAYING
 
 
