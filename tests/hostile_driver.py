@@ -74,13 +74,13 @@ class Level:
         means = self.gate._sandbox.offer.means if self.gate._sandbox is not None else None
         return None if means is None else means.value
 
-    async def do(self, kind: str, **payload: Any) -> tuple[str, ToolResult | Verdict]:
-        """One action through the whole path, and what was decided before anybody was asked. A person says yes."""
+    async def do(self, kind: str, *, person: bool = True, **payload: Any) -> tuple[str, ToolResult | Verdict]:
+        """One action through the whole path, and what was decided before anybody was asked. A `person` says yes."""
         call = ToolCall(id="call_1", name=kind, arguments_text=json.dumps(payload))
         proposal = Proposal(call=call, type=kind, payload=payload)
         verdict = await self.gate.propose(proposal)
         decision = verdict.decision.value
-        if verdict.decision is Decision.ESCALATE:
+        if verdict.decision is Decision.ESCALATE and person:
             for question in await self.approver.approvals(wait_s=10):
                 await self.approver.answer(question.id, ApprovalAnswer(approve=True))
             verdict = await self.gate.wait(verdict)
@@ -271,7 +271,9 @@ async def side_by_side(first: Level, second: Level) -> dict[str, Any]:
 async def afterwards(level: Level) -> dict[str, Any]:
     """Commands that only read, after hostile code had its turn."""
     report = await level.tried(f"{_PYTEST} {FOLDER}/test_later.py")
-    decisions = {command: (await level.run(command))[0] for command in _HARMLESS}
+    decisions = {}
+    for command in _HARMLESS:
+        decisions[command], _ = await level.do("execute_command", person=False, command=command)
     escaped = "HOSTILE" in (Path(HOME) / "letter.txt").read_text()
     ways = {
         way: {"works": found["works"] and escaped, "detail": str(decisions)} for way, found in report["ways"].items()

@@ -8,7 +8,7 @@ from typing import Final, Self
 
 from agentctl.errors import ToolError
 from agentctl.sandbox import bubblewrap
-from agentctl.sandbox.guarded import Copies, Guard
+from agentctl.sandbox.guard import Copies, Guard
 from agentctl.sandbox.limits import default_limits
 from agentctl.sandbox.line import Line
 from agentctl.sandbox.mounts import moment

@@ -14,6 +14,7 @@ import select
 import signal
 import socket
 import sys
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
@@ -23,6 +24,8 @@ from agentctl.sandbox.supervisor import supervise
 
 __all__ = ["main"]
 
+_LAST_S: Final = 7.0
+_PAUSE_S: Final = 0.005
 CONNECT_TCP: Final = 1 << 1  # LANDLOCK_ACCESS_NET_CONNECT_TCP
 
 
@@ -58,6 +61,7 @@ def main(arguments: Sequence[str]) -> None:
                         os.read(woken, 4096)
                     _tidy(supervisors)
                 elif not _serve(control, supervisors):
+                    _end(supervisors)
                     return
 
 
@@ -94,12 +98,24 @@ def _serve(control: socket.socket, supervisors: set[int]) -> bool:
             for other in (control, line_end, feed_end):
                 other.close()
             supervise(line, feed.detach(), parent=spawner)
-        supervisors.add(pid)
+        if pid > 0:
+            supervisors.add(pid)
         try:
             socket.send_fds(control, [b"S"], [line_end.fileno(), feed_end.fileno()])
         except OSError:
             return False
     return True
+
+
+def _end(supervisors: set[int]) -> None:
+    """End every call that still runs, by its supervisor, and be the last to go."""
+    for pid in supervisors:
+        os.kill(pid, signal.SIGTERM)  # INVARIANT: a child of ours that was not reaped, so nobody else has its number
+    deadline = time.monotonic() + _LAST_S
+    while supervisors and time.monotonic() < deadline:
+        _tidy(supervisors)
+        time.sleep(_PAUSE_S)
+    tree.end_all()
 
 
 def _tidy(supervisors: set[int]) -> None:

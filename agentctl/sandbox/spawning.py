@@ -37,6 +37,7 @@ class Spawner:
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
         self._asked = False
+        self._closed = False
 
     @property
     def pid(self) -> int | None:
@@ -63,6 +64,8 @@ class Spawner:
                 self._ask(self._control)
 
     def _next(self) -> tuple[socket.socket, socket.socket]:
+        if self._closed:
+            raise ToolError("commands cannot be started: the session has ended")
         if self._process is not None and self._process.poll() is not None:
             self._drop()
         if self._control is None:
@@ -84,6 +87,7 @@ class Spawner:
     def close(self) -> None:
         """End it; what it started ends with it. Does nothing the second time."""
         with self._lock:
+            self._closed = True
             self._drop()
 
     def _drop(self, *, kill: bool = False) -> None:

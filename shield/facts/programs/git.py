@@ -41,6 +41,8 @@ def _git(call: Invocation) -> bool:
     ):
         reading.code = True
         reading.run(RunsCode.INLINE)
+    if arguments.has("--bare"):
+        reading.run(RunsCode.WORKSPACE)  # this directory is the repository, whatever else is around it
     if arguments.has("-p", "--paginate"):
         reading.caution()
     for value in arguments.values("-C"):
@@ -109,12 +111,12 @@ def _repository(call: Invocation, verb: str) -> None:
             if reading.moved.fixed
             else None
         )
-    _top(call, base)
     if base is None:
         reading.run(RunsCode.WORKSPACE)
         return
     try:
         folders = _git_dirs(context.place, base)
+        _top(call, base, folders or ())
         plain = folders is not None and all(_plain(call, folder, verb) for folder in folders)
     except FileSystemUnknownError:
         plain = False
@@ -124,6 +126,8 @@ def _repository(call: Invocation, verb: str) -> None:
 
 def _plain(call: Invocation, folder: str, verb: str) -> bool:
     """Whether nothing in this repository makes git run a program."""
+    if not folder.endswith("/.git"):
+        return False  # a bare repository: nothing guards its configuration, and any directory can be made one
     place = call.context.place
     text = _settings(place, folder)
     if text is None or _ACTIVE_SETTING.search(text) or _hooks(place, folder, reads=verb in _READERS):
@@ -160,13 +164,9 @@ def _submodules(place: Place, folder: str) -> bool:
     return content is None or holds_gitlinks(content)
 
 
-def _top(call: Invocation, base: str | None) -> None:
+def _top(call: Invocation, base: str, folders: tuple[str, ...]) -> None:
     """git shows and changes the whole repository, wherever beneath its top it is started."""
-    try:
-        folders = _git_dirs(call.context.place, base) if base is not None else None
-    except FileSystemUnknownError:
-        return
-    for folder in folders or ():
+    for folder in folders:
         top = posixpath.dirname(folder) if folder.endswith("/.git") else folder
         if top != base:
             call.reading.paths.append(PathUse(value=Value(text=top, head=top), access=Access.READ))

@@ -227,6 +227,12 @@ def inside(request: pytest.FixtureRequest, start_driver: Callable[[str, int], Dr
     return start_driver(*request.param)
 
 
+@pytest.fixture(scope="module", params=list(zip(MEANS, [*reversed(users()), *users()], strict=False)), ids=str)
+def either(request: pytest.FixtureRequest, start_driver: Callable[[str, int], Driver]) -> Driver:
+    """A driver for each means, each as another user where there are two."""
+    return start_driver(*request.param)
+
+
 def gone(pid: int) -> bool:
     """Whether a process is dead: no entry, or a zombie that its new parent has not yet reaped."""
     for _ in range(300):

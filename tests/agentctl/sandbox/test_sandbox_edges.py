@@ -6,10 +6,12 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
 
+from agentctl.errors import ToolError
 from agentctl.execute import ShieldGate
 from agentctl.sandbox import Sandbox, gather, probe
 from agentctl.tools.process import Child
@@ -209,14 +211,30 @@ def test_a_large_order_arrives(sandbox):
         os.close(descriptor)
 
 
-def test_closing_ends_everything(sandbox, gone):
+def test_closing_ends_everything_before_it_returns(sandbox):
+    descriptor = os.open(sandbox.places.workspace_roots[0], os.O_RDONLY)
+    child = Child(
+        argv=("/bin/sh", "-c", "touch begun; sleep 600"), env={"PATH": "/usr/bin:/bin"}, cwd=descriptor, timeout_s=60
+    )
+    call = threading.Thread(target=sandbox.trial, args=(child, Isolation.CONFINED))
+    call.start()
+    begun = Path(sandbox.places.workspace_roots[0]) / "begun"
+    while not begun.exists():
+        time.sleep(0.01)
     sandbox._plain.ahead()
-    for end in sandbox._plain.supervisor():
-        end.close()
-    pid = sandbox._plain.pid
+    spawner = sandbox._plain.pid
+    beneath = descendants(spawner)
+    assert len(beneath) >= 3
     sandbox.close()
-    assert gone(pid)
+    assert [pid for pid in (spawner, *beneath) if Path(f"/proc/{pid}").exists()] == []
+    call.join(30)
+    os.close(descriptor)
     assert not [name for name in os.listdir(sandbox.places.scratch) if name.startswith("session-")]
+
+
+def descendants(pid: int) -> list[int]:
+    below = [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    return [*below, *(further for child in below for further in descendants(child))]
 
 
 def test_a_receipts_command_runs_in_it(sandbox):
@@ -246,3 +264,15 @@ def test_a_receipts_command_runs_in_it(sandbox):
     assert content.startswith("NoNewPrivs:\t1\n[exit code 4"), content
     assert status == "cancelled"
     assert (workspace / "new").exists()
+
+
+def test_after_the_end_nothing_starts(sandbox):
+    sandbox.close()
+    descriptor = os.open(sandbox.places.workspace_roots[0], os.O_RDONLY)
+    try:
+        child = Child(argv=("/bin/sh", "-c", "touch ran"), env={}, cwd=descriptor, timeout_s=5)
+        with pytest.raises(ToolError, match="the session has ended"):
+            sandbox.trial(child, Isolation.NONE)
+    finally:
+        os.close(descriptor)
+    assert not os.path.exists(f"{sandbox.places.workspace_roots[0]}/ran")

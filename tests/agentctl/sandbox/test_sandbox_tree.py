@@ -58,36 +58,36 @@ def script(driver, name: str, text: str) -> str:
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_a_daemon_ends_with_its_call(inside, level):
-    run = script(inside, "daemon.py", DAEMON)
-    alive = inside.world / "ws/alive"
+def test_a_daemon_ends_with_its_call(either, level):
+    run = script(either, "daemon.py", DAEMON)
+    alive = either.world / "ws/alive"
     alive.unlink(missing_ok=True)
-    answer = inside(f"{run}; while [ ! -e alive ]; do sleep 0.01; done; echo done", level)
+    answer = either(f"{run}; while [ ! -e alive ]; do sleep 0.01; done; echo done", level)
     assert answer.stdout == "done\n", answer
     assert still(alive)
     assert "could not be ended" not in answer.note
-    if not (inside.means == "bubblewrap" and level != "none"):
+    if not (either.means == "bubblewrap" and level != "none"):
         assert "ended 1 process" in answer.note
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_a_relay_of_processes_is_caught(inside, level):
-    run = script(inside, "relay.py", RELAY)
-    relay = inside.world / "ws/relay"
+def test_a_relay_of_processes_is_caught(either, level):
+    run = script(either, "relay.py", RELAY)
+    relay = either.world / "ws/relay"
     relay.unlink(missing_ok=True)
-    answer = inside(f"{run} & while [ ! -e relay ]; do sleep 0.01; done; echo done", level)
+    answer = either(f"{run} & while [ ! -e relay ]; do sleep 0.01; done; echo done", level)
     assert answer.stdout == "done\n", answer
     assert still(relay)
     assert "could not be ended" not in answer.note
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_a_flood_is_ended_at_the_timeout(inside, level):
-    run = script(inside, "flood.py", FLOOD)
-    flood = inside.world / "ws/flood"
+def test_a_flood_is_ended_at_the_timeout(either, level):
+    run = script(either, "flood.py", FLOOD)
+    flood = either.world / "ws/flood"
     flood.touch()
-    os.chown(flood, inside.user, inside.user)
-    answer = inside(f"{run}; sleep 60", level, timeout_s=1)
+    os.chown(flood, either.user, either.user)
+    answer = either(f"{run}; sleep 60", level, timeout_s=1)
     assert answer.status == "timeout"
     assert "stopped after 1 s" in answer.note
     assert still(flood)
@@ -95,8 +95,8 @@ def test_a_flood_is_ended_at_the_timeout(inside, level):
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_when_agentctl_is_killed_its_calls_end(inside, start_driver, level, gone):
-    driver = start_driver(inside.means, inside.user)
+def test_when_agentctl_is_killed_its_calls_end(either, start_driver, level, gone):
+    driver = start_driver(either.means, either.user)
     run = script(driver, "daemon.py", DAEMON)
     driver.begin(f"{run}; sleep 60", level)
     alive = wait_for(driver.world / "ws/alive")
@@ -108,8 +108,8 @@ def test_when_agentctl_is_killed_its_calls_end(inside, start_driver, level, gone
 
 @pytest.mark.parametrize("victim", ["spawner", "supervisor"])
 @pytest.mark.parametrize("level", LEVELS)
-def test_when_what_watches_is_killed_the_call_ends(inside, start_driver, level, victim):
-    driver = start_driver(inside.means, inside.user)
+def test_when_what_watches_is_killed_the_call_ends(either, start_driver, level, victim):
+    driver = start_driver(either.means, either.user)
     run = script(driver, "daemon.py", DAEMON)
     spawner = driver.spawner
     driver.begin(f"{run}; sleep 60", level)
@@ -121,25 +121,25 @@ def test_when_what_watches_is_killed_the_call_ends(inside, start_driver, level, 
     assert driver("echo again", level).stdout == "again\n", "the next call works"
 
 
-def test_a_stopped_tree_ends_too(inside):
+def test_a_stopped_tree_ends_too(either):
     for level in LEVELS:
-        answer = inside("sleep 60 & kill -STOP $!; kill -STOP $$", level, timeout_s=1)
+        answer = either("sleep 60 & kill -STOP $!; kill -STOP $$", level, timeout_s=1)
         assert answer.status == "timeout"
 
 
-def test_nothing_is_left_of_many_calls(inside):
-    spawner = inside.spawner
+def test_nothing_is_left_of_many_calls(either):
+    spawner = either.spawner
     for level in LEVELS:
-        inside("true", level)
-    descriptors = len(os.listdir(f"/proc/{inside.pid}/fd"))
+        either("true", level)
+    descriptors = len(os.listdir(f"/proc/{either.pid}/fd"))
     held = len(os.listdir(f"/proc/{spawner}/fd"))
     for _ in range(5):
         for level in LEVELS:
-            inside("sleep 9 & true", level)
-            inside("x" * 10, level)
-            inside("true", level, argv=["/no/such"])
+            either("sleep 9 & true", level)
+            either("x" * 10, level)
+            either("true", level, argv=["/no/such"])
     # the spawner may be about to hand the next call's supervisor over: one call's worth, not those of 30
-    assert len(os.listdir(f"/proc/{inside.pid}/fd")) <= descriptors + 2
+    assert len(os.listdir(f"/proc/{either.pid}/fd")) <= descriptors + 2
     assert len(os.listdir(f"/proc/{spawner}/fd")) <= held + 4
     for _ in range(100):
         if len(left := children(spawner)) <= 1:

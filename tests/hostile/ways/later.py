@@ -15,7 +15,7 @@ AIM = Path(WORLD.home) / "letter.txt"
 
 
 def test_submodule_with_a_program():
-    """A repository inside, known to the index as a submodule, whose own configuration names a program."""
+    """`git status` looks into a submodule with that one's own configuration, which names a program."""
     program = HERE / "program.sh"
     program.write_text(f"#!/bin/sh\necho {MARK} >>{AIM}\nexit 1\n")
     program.chmod(0o755)

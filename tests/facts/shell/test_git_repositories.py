@@ -1,0 +1,237 @@
+"""What a repository makes git run: tried with the real git, and said by the facts before it happens."""
+
+import os
+import shutil
+import struct
+import subprocess
+
+import pytest
+
+from shield.facts.local import LocalFiles
+from shield.facts.place import Place
+from shield.facts.programs.git_index import holds_gitlinks
+from shield.facts.shell import analyse
+from shield.types import RunsCode
+
+GIT = shutil.which("git")
+pytestmark = pytest.mark.skipif(GIT is None, reason="git is not installed")
+LOOKING = ("git status", "git status -uno", "git diff", "git diff HEAD", "git add sub", "git commit -a -m x")
+
+
+class Yard:
+    """A repository `ws` in a home of its own, and a mark that a program of it leaves."""
+
+    def __init__(self, home):
+        self.home, self.ws, self.mark = home, home / "ws", home / "MARK"
+        (home / ".gitconfig").write_text('[user]\nname=a\nemail=a@b\n[protocol "file"]\nallow=always\n')
+        self.env = {"PATH": os.environ["PATH"], "HOME": str(home), "GIT_CONFIG_NOSYSTEM": "1"}
+        self.make(self.ws)
+
+    def sh(self, line, where=None):
+        return subprocess.run(
+            line,
+            shell=True,
+            cwd=where or self.ws,
+            env=self.env,
+            capture_output=True,
+            timeout=30,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+
+    def make(self, where):
+        where.mkdir(parents=True)
+        self.sh("git init -q . && echo a > a && git add a && git commit -qm 1 && touch -d yesterday a", where)
+
+    @property
+    def program(self):
+        return f"touch {self.mark}; false"
+
+    def hook(self, name, where=None):
+        path = (where or self.ws) / ".git/hooks" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"#!/bin/sh\ntouch {self.mark}\n")
+        path.chmod(0o755)
+
+    def submodule(self, name="sub"):
+        sub = self.ws / name
+        self.make(sub)
+        self.sh(f"git update-index --add --cacheinfo 160000,$(git -C {name} rev-parse HEAD),{name}")
+        self.sh(f'git config core.fsmonitor "{self.program}"; echo b > a', sub)
+
+    def runs(self, line, where=None):
+        self.mark.unlink(missing_ok=True)
+        self.sh(line, where)
+        return self.mark.exists()
+
+    def says(self, line, where=None):
+        place = Place(
+            files=LocalFiles(),
+            home=str(self.home),
+            cwd=str(where or self.ws),
+            workspace_roots=(str(self.ws),),
+            env=self.env,
+            shell="/bin/bash",
+        )
+        return analyse(line, place).commands[-1].runs_code
+
+
+@pytest.fixture
+def yard(tmp_path):
+    return Yard(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "line", [*LOOKING, "git log", "git add a", "git commit -m x", "git branch new", "git ls-files"]
+)
+def test_an_ordinary_repository_runs_nothing(yard, line):
+    yard.hook("pre-commit.sample")
+    assert yard.says(line) is RunsCode.NONE
+    assert not yard.runs(line)
+
+
+@pytest.mark.parametrize("version", [2, 3, 4])
+@pytest.mark.parametrize("line", LOOKING)
+def test_a_gitlink_runs_what_its_repository_says(yard, line, version):
+    yard.submodule()
+    yard.sh(f"git -c core.fsmonitor= update-index --index-version {version}")
+    assert yard.says(line) is RunsCode.WORKSPACE
+    assert yard.runs(line)
+
+
+@pytest.mark.parametrize(
+    "line", ["git log -p", "git show", "git status --ignore-submodules=all", "git diff --ignore-submodules=all"]
+)
+def test_what_does_not_look_into_submodules_stays_plain(yard, line):
+    yard.submodule()
+    assert yard.says(line) is RunsCode.NONE
+    assert not yard.runs(line)
+
+
+def test_ignoring_submodules_counts_only_where_nothing_takes_it_back(yard):
+    yard.submodule()
+    for line in (
+        "git status --ignore-submodules=all --ignore-submodules=none",
+        "git diff --ignore-submodules=all --ignore-submodules=none",
+        "git status -- --ignore-submodules=all .",
+    ):
+        assert yard.runs(line)
+        assert yard.says(line) is RunsCode.WORKSPACE
+    assert yard.says("git diff -O --ignore-submodules=all") is not RunsCode.NONE
+
+
+def test_history_that_names_submodules_is_shown_by_them(yard):
+    assert yard.says("git log -p --submodule=diff") is RunsCode.WORKSPACE
+    assert yard.says("git log -p --submodule=log") is RunsCode.NONE
+
+
+@pytest.mark.parametrize("left", [".gitmodules", ".git/modules"])
+def test_traces_of_submodules_count(yard, left):
+    (yard.ws / left).mkdir()
+    assert yard.says("git status") is RunsCode.WORKSPACE
+    assert yard.says("git log") is RunsCode.NONE
+
+
+@pytest.mark.parametrize("line", ["git status", "git diff"])
+def test_a_git_directory_that_is_none_is_passed_over(yard, line):
+    inner = yard.ws / "d"
+    (inner / ".git").mkdir(parents=True)
+    assert yard.says(line, inner) is RunsCode.NONE
+    yard.sh(f'git config core.fsmonitor "{yard.program}"')
+    assert yard.runs(line, inner)
+    assert yard.says(line, inner) is RunsCode.WORKSPACE
+
+
+def test_any_directory_can_be_a_bare_repository(yard):
+    inner = yard.ws / "d"
+    inner.mkdir()
+    yard.sh("git init -q --bare . && git config core.bare false && git config core.worktree .", inner)
+    yard.sh(f'git config core.fsmonitor "{yard.program}"', inner)
+    for line in ("git status", "git --bare status"):
+        assert yard.runs(line, inner)
+        assert yard.says(line, inner) is RunsCode.WORKSPACE
+    (inner / ".git").mkdir()
+    assert yard.runs("git status", inner)
+    assert yard.says("git status", inner) is RunsCode.WORKSPACE
+
+
+@pytest.mark.parametrize(
+    ("hook", "line"),
+    [
+        ("post-index-change", "git status"),
+        ("post-index-change", "git diff"),
+        ("reference-transaction", "git branch new"),
+        ("reference-transaction", "git tag new"),
+    ],
+)
+def test_reading_commands_run_hooks_too(yard, hook, line):
+    yard.hook(hook)
+    assert yard.says(line) is RunsCode.WORKSPACE
+    assert yard.runs(line)
+
+
+def test_hooks_of_writing_commands_do_not_concern_reading_ones(yard):
+    yard.hook("pre-commit")
+    assert yard.says("git status") is RunsCode.NONE
+    assert not yard.runs("git status")
+    yard.sh("echo b > a")
+    assert yard.says("git commit -a -m x") is RunsCode.WORKSPACE
+    assert yard.runs("git commit -a -m x")
+
+
+def test_missing_objects_are_fetched_by_a_program_of_the_settings(yard):
+    yard.sh("git config remote.origin.url . && git config remote.origin.promisor true")
+    assert yard.says("git log") is RunsCode.WORKSPACE
+
+
+@pytest.mark.parametrize(
+    "line", ["submodule.recurse true", "submodule.x.update checkout", "fetch.recurseSubmodules true"]
+)
+def test_settings_that_lead_into_submodules_count(yard, line):
+    yard.sh(f"git config {line}")
+    assert yard.says("git status") is RunsCode.WORKSPACE
+
+
+def _index(yard):
+    return (yard.ws / ".git/index").read_bytes()
+
+
+@pytest.mark.parametrize("version", [2, 3, 4])
+def test_an_index_of_git_is_understood(yard, version):
+    yard.sh(
+        f"mkdir -p x/y; for i in $(seq 60); do echo $i > x/y/file$i; done; git add . && git update-index --index-version {version}"
+    )
+    yard.sh("git -c index.threads=3 update-index --force-write-index; touch n; git add -N n")
+    assert not holds_gitlinks(_index(yard))
+    yard.sh("git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),x/z")
+    assert holds_gitlinks(_index(yard))
+
+
+def test_an_index_that_could_be_read_otherwise_counts(yard):
+    content = _index(yard)
+    body, tail = content[:-20], content[-20:]
+    entries = 12 + 72 if b"TREE" not in content else content.index(b"TREE")
+    assert not holds_gitlinks(content)
+    gitlink = bytearray(content)
+    struct.pack_into(">I", gitlink, 12 + 24, 0x1234E1FF)  # git looks at the type alone
+    for other in (
+        b"",
+        content[:30],
+        bytes(gitlink),
+        content.replace(b"DIRC\0\0\0\2", b"DIRC\0\0\0\5"),
+        content.replace(b"DIRC\0\0\0\2\0\0\0\1", b"DIRC\0\0\0\2\0\0\0\2"),
+        body + b"link" + struct.pack(">I", 4) + b"abcd" + tail,
+        body + b"sdir" + struct.pack(">I", 0) + tail,
+        body + b"ZZZZ" + struct.pack(">I", 0) + tail,
+        content[:entries] + b"IEOT" + struct.pack(">IIII", 12, 1, 20, 1) + tail,
+        body + b"EOIE" + struct.pack(">II", 24, 12) + b"x" * 20 + tail,
+    ):
+        assert holds_gitlinks(other)
+
+
+def test_an_unreadable_or_split_index_counts(yard):
+    yard.sh("git update-index --split-index")
+    assert yard.says("git status") is RunsCode.WORKSPACE
+    (yard.ws / ".git/index").unlink()
+    (yard.ws / ".git/index").symlink_to("elsewhere")
+    assert yard.says("git status") is RunsCode.WORKSPACE
