@@ -89,7 +89,7 @@ def _find(call: Invocation) -> bool:
             reading.path(here, Access.DELETE, recursive=True)
         elif name in _FIND_EXEC:
             reading.flags.append(name)
-            words = _find_exec(call, words, tuple(roots), look)
+            words = _find_exec(call, words, tuple(roots), look, elsewhere=name in ("-execdir", "-okdir"))
         else:
             reading.flags.append(name)
             reading.caution()
@@ -125,7 +125,10 @@ def _find_look(words: tuple[Value, ...]) -> Look:
     return Look(follows=not files, only=only or ())
 
 
-def _find_exec(call: Invocation, words: list[Value], roots: tuple[Value, ...], look: Look) -> list[Value]:
+def _find_exec(
+    call: Invocation, words: list[Value], roots: tuple[Value, ...], look: Look, *, elsewhere: bool
+) -> list[Value]:
+    """One `-exec` and its command. `elsewhere`: it is started in the directory of each entry, wherever that is."""
     command: list[Value] = []
     while words:
         word = words.pop(0)
@@ -150,7 +153,10 @@ def _find_exec(call: Invocation, words: list[Value], roots: tuple[Value, ...], l
                 bare=lead,
             )
         command.append(word)
+    if elsewhere:
+        call.reading.moved = Value(text="{}", known=False)
     call.command(command)
+    call.reading.moved = None
     return words
 
 
