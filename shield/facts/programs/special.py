@@ -154,9 +154,8 @@ def _find_exec(
             )
         command.append(word)
     if elsewhere:
-        call.reading.moved = Value(text="{}", known=False)
+        call.reading.unknown.append("what the command finds in each directory that it is started in is not known")
     call.command(command)
-    call.reading.moved = None
     return words
 
 

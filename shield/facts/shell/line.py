@@ -9,6 +9,7 @@ from typing import NamedTuple
 from shield.facts.hosts import host_fact
 from shield.facts.paths import resolve_path
 from shield.facts.place import Place
+from shield.facts.programs.git import after_changes, stages
 from shield.facts.programs.installs import environment_of, guarded_by_install, may_install
 from shield.facts.programs.invocation import Context, read_invocation
 from shield.facts.programs.leading import mention_value, mention_within, search_path
@@ -78,6 +79,7 @@ class Line:
         self.doubts: list[str] = []
         self.functions: set[str] = set()
         self.touched = Touched()
+        self.staged = False  # git may have been told of another repository
         self.activated: list[str] = []  # environments
         self.patterns = 0
 
@@ -281,6 +283,8 @@ class Line:
             _merge(reading, redirected)
         self._influences(assignments, state, reading)
         self._installs(name, words, state, frame, assignments, reading)
+        if name == "git":
+            self._git(words[1:], state, reading)
         patterns = [word for word in words if word.pattern is not None]
         used = {use.value.pattern for use in reading.paths} if patterns else ()
         for word in patterns:
@@ -305,6 +309,13 @@ class Line:
             if name == "git":
                 self.touched.trees(name, state.bases)
         return done
+
+    def _git(self, words: tuple[Value, ...], state: State, reading: Reading) -> None:
+        """Judge git anew where earlier commands of the line changed what it will find."""
+        written = (fact.resolved for fact in self.paths if fact.access is Access.WRITE and fact.resolved is not None)
+        if reading.runs is RunsCode.NONE and after_changes(words, staged=self.staged, written=written):
+            reading.run(RunsCode.WORKSPACE)
+        self.staged |= stages(words, self.place, state.bases)
 
     def _installs(
         self,
