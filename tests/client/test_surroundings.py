@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import shield
 from fake_shield import TOKEN
 from shield.client import AsyncClient, Client, Endpoint, check_home, pinned_key, refuse_project
 from shield.client.endpoint import check_peer
@@ -319,5 +320,5 @@ def test_an_import_path_in_the_project_is_refused(base):
 
 
 def test_our_own_checkout_may_be_the_project():
-    root = Path(__file__).resolve().parents[2]
+    root = Path(shield.__file__).resolve().parents[1]
     refuse_project({}, root, user=Path("/nobody"), import_path=[str(root), str(root / "tests")])

@@ -73,7 +73,7 @@ def test_help(bare, name):
 
 def test_check(bare):
     lines = "".join(f"{json.dumps(action)}\n" for action in ACTIONS)
-    done = bare.run("shield", "check", "--workspace", str(bare.place.workspace), stdin=lines)
+    done = bare.run("shield", "check", "--isolation", "none", "--workspace", str(bare.place.workspace), stdin=lines)
     assert done.returncode == 1, done.stderr
     verdicts = [json.loads(line) for line in done.stdout.splitlines()]
     assert [(verdict["id"], verdict["decision"]) for verdict in verdicts] == [

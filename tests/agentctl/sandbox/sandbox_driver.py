@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import agentctl
+import shield
 from agentctl.errors import AgentError
 from agentctl.sandbox import Offer, Places, Sandbox, gather
 from agentctl.sandbox.probing import candidates, trouble
@@ -27,7 +29,14 @@ def main(world: Path, means: str) -> None:
         caches=[str(world / "home/declared")] if (world / "home/declared").is_dir() else [],
     )
     offer = offered(means, places)
-    say({"levels": list(offer.levels), "reasons": list(offer.reasons), "networks": offer.networks})
+    say(
+        {
+            "levels": list(offer.levels),
+            "reasons": list(offer.reasons),
+            "networks": offer.networks,
+            "packages": [agentctl.__path__[0], shield.__path__[0]],
+        }
+    )
     sandbox = Sandbox(places, offer)
     for line in sys.stdin:
         step = json.loads(line)

@@ -405,7 +405,8 @@ def test_a_call_sends_no_more_than_its_limit():
             for size in (90_000, 90_000):
                 asked(port, b"PUT http://a.example/ HTTP/1.1\r\nHost: a.example\r\nContent-Length: %d\r\n\r\n%b"
                       % (size, b"x" * size))  # fmt: skip
-            assert len(server.seen) == 1
+            # the second is cut off; how much of it came is left to its server
+            assert sum(len(body) for _, _, _, body in server.seen) <= 100_000
     assert proxy.note == "network stopped: this call may send 100000 bytes"
 
 
