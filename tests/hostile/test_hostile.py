@@ -13,7 +13,9 @@ import pytest
 from hostile_measure import STAGES, Stage, measured, missing
 from hostile_ways import LEVELS, TABLES, ways
 
+ROOT = Path(__file__).resolve().parents[2]
 WAYS = {way.name: way for way in ways()}
+BESIDE_US = {"temporary-file-of-the-next-call"}
 FRONTS = ("make test", "npm test", "sh front.sh")
 _PART = {
     "bare": "bare",
@@ -173,6 +175,8 @@ def differing(stage: Stage, level: str, found: dict[str, Any]) -> list[str]:
     """One line for each way that came to something else than expected."""
     lines = []
     for name, way in sorted(found.items()):
+        if name in BESIDE_US and level == "state_hidden" and stage.means == "landlock" and ROOT.is_relative_to("/tmp"):
+            continue  # Landlock lets nothing new be made beside what is hidden, and here that is our code
         expected = WAYS[name].works(level, user=stage.user, means=stage.means)
         if expected is not None and expected != bool(way["works"]):
             came = "works" if way["works"] else "is stopped"

@@ -95,8 +95,10 @@ def test_nothing_is_inherited(inside):
 def test_signals_umask_and_terminal_are_fresh(inside):
     for level in ("none", "state_hidden", "confined"):
         answer = inside("grep -E '^Sig(Blk|Ign)' /proc/self/status; umask; cat < /dev/tty", level)
-        assert "SigBlk:\t0000000000000000" in answer.stdout
-        assert "SigIgn:\t0000000000000000" in answer.stdout, (level, answer)
+        masks = dict(line.split(":\t") for line in answer.lines if line.startswith("Sig"))
+        assert int(masks["SigBlk"], 16) == 0
+        # but for the two that the C library keeps for itself: posix_spawn(3) leaves them ignored
+        assert int(masks["SigIgn"], 16) & ~(0b11 << 31) == 0, (level, answer)
         assert "0022" in answer.stdout
         assert answer.exit_code != 0
 
