@@ -137,7 +137,11 @@ class Sandbox:
             listener, line.listener = line.listener, None
             proxy = Proxy(listener, hosts, self._outside)
             stack.callback(lambda: notes.extend([proxy.note] if proxy.note else []))
-            stack.enter_context(proxy)
+            try:
+                stack.enter_context(proxy)
+            except BaseException:
+                line.finish()  # it runs already, and nobody would wait for it
+                raise
         elif hosts and level is Isolation.CONFINED:
             notes.append("no network: this machine does not let a command have one of its own")
         return line
