@@ -134,6 +134,7 @@ def test_trust_allow_block_ask_approve_deny_and_stop(place):
         assert "print(6*7)" in question
         terminal.type("\n")
         terminal.until("that is no answer")
+        terminal.until("s left: ")
         terminal.answer("y")
         terminal.until("that is no answer")
         terminal.until("s left: ")
