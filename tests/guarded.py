@@ -63,7 +63,8 @@ class Ground:
 @contextmanager
 def ground():
     """A fresh Ground in a folder with a short name: socket paths end at 107 bytes."""
-    with tempfile.TemporaryDirectory(prefix="sh") as folder:
+    # a Shield that is ending may still write its last lines
+    with tempfile.TemporaryDirectory(prefix="sh", ignore_cleanup_errors=True) as folder:
         yield Ground(Path(folder))
 
 

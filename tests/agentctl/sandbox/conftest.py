@@ -114,7 +114,11 @@ def interpreter_for(user: int) -> str | None:
     if user == os.geteuid():
         return sys.executable
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    script = "import subprocess, sys; subprocess.run([sys.executable, '-c', ''], check=True); import jwt, cryptography"
+    # a checkout in a folder of the caller's alone cannot be read by anybody else
+    script = (
+        "import subprocess, sys; subprocess.run([sys.executable, '-c', ''], check=True); "
+        f"import jwt, cryptography, agentctl, shield; open({str(DRIVER)!r}).close()"
+    )
     for candidate in (sys.executable, f"/usr/bin/{version}", f"/usr/local/bin/{version}"):
         become = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", candidate, "-B", "-c", script]
         tried = subprocess.run(become, env={"PYTHONPATH": import_path()}, capture_output=True, cwd="/", check=False)
