@@ -208,7 +208,7 @@ def start_driver() -> Iterator[Callable[[str, int], Driver]]:
             interpreters[user] = interpreter_for(user)
         interpreter = interpreters[user]
         if interpreter is None:
-            pytest.skip("no Python here that an unprivileged user can start")
+            pytest.skip("no Python and checkout here that an unprivileged user can use")
         if (means, user) not in can:
             can[means, user] = capable(means, user)
         if not can[means, user]:
