@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from audit.aio import AsyncLog
     from audit.batch import Appended
-    from audit.checkpoint import Checkpoint, Proof, SigningKey, VerifyKey
+    from audit.checkpoint import Checkpoint, Proof
     from audit.clock import Clock, SystemClock
     from audit.entry import Draft, Envelope
     from audit.errors import AuditError
     from audit.kinds import Kind, KindTable, Ref
     from audit.log import Health, Log
+    from audit.note import SigningKey, VerifyKey
     from audit.query import Filter, Record, select
     from audit.verify import Report, verify_log
 
@@ -35,9 +36,9 @@ _HOME: Final = {
     "Record": "query",
     "Ref": "kinds",
     "Report": "verify",
-    "SigningKey": "checkpoint",
+    "SigningKey": "note",
     "SystemClock": "clock",
-    "VerifyKey": "checkpoint",
+    "VerifyKey": "note",
     "select": "query",
     "verify_log": "verify",
 }

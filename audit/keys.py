@@ -17,8 +17,8 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from audit.checkpoint import SigningKey, VerifyKey
 from audit.errors import KeyFileError, NoteError
+from audit.note import SigningKey, VerifyKey
 
 PRIVATE: Final = "audit.pem"
 PUBLIC: Final = "audit.vkey"

@@ -19,7 +19,7 @@ from queue import Empty, SimpleQueue
 from typing import Final, NamedTuple, Protocol, Self
 
 from audit.batch import Appended, Stamp
-from audit.checkpoint import Proof, SigningKey
+from audit.checkpoint import Proof
 from audit.clock import Clock
 from audit.entry import Draft, Encoded, encode
 from audit.errors import (
@@ -33,6 +33,7 @@ from audit.errors import (
     WriteFailedError,
 )
 from audit.kinds import OPEN, KindTable
+from audit.note import SigningKey
 from audit.query import Filter, Record, select
 from audit.reader import prove
 from audit.store import Store

@@ -2,10 +2,14 @@
 
 import sqlite3
 from pathlib import Path
+from typing import Final
 
-from audit.checkpoint import Checkpoint, Proof, VerifyKey
-from audit.errors import LogDamagedError, ProofError, ReadError
+from audit.chain import ROTATE, KeyChain, Rotation
+from audit.checkpoint import Proof
+from audit.entry import decode
+from audit.errors import EntryError, LogDamagedError, ProofError, ReadError
 from audit.merkle import TileReader, prove_inclusion
+from audit.note import VerifyKey
 from audit.schema import check_schema, read_text, reading
 
 
@@ -17,6 +21,22 @@ def tile_reader(database: sqlite3.Connection) -> TileReader:
         return row[0] if row is not None and isinstance(row[0], bytes) else b""
 
     return read
+
+
+_MARKED: Final = "kind IN ('key.rotate', 'log.open')"  # the condition of the index `entries_marks`, word by word
+
+
+def key_chain(database: sqlite3.Connection, trusted: VerifyKey) -> KeyChain:
+    """All keys that the log's own records tell of; only the checkpoints show that the records are right.
+
+    Raises LogForeignError if `trusted` is none of them, LogDamagedError if a record that changes the key is malformed.
+    """
+    sql = f"SELECT seq, CAST(leaf AS BLOB) FROM entries WHERE {_MARKED} AND kind = ? ORDER BY seq"  # noqa: S608 - fixed
+    try:
+        rows = database.execute(sql, (ROTATE,))
+        return KeyChain(trusted, [Rotation.parse(seq, decode(leaf).body) for seq, leaf in rows])
+    except EntryError as error:
+        raise LogDamagedError(f"a record that changes the key is malformed: {error}; run `verify`") from error
 
 
 def newest_note(database: sqlite3.Connection) -> str:
@@ -43,7 +63,8 @@ def prove(path: Path, seq: int, key: VerifyKey) -> tuple[bytes, Proof]:
         check_schema(database)
         database.execute("BEGIN")  # one state of the log for tiles, checkpoint and record
         note = newest_note(database)
-        checkpoint = Checkpoint.open(note, key)
+        chain = key_chain(database, key)
+        checkpoint = chain.open(note)
         if not 0 <= seq < checkpoint.size:
             raise ReadError(f"no sealed record {seq}; the newest checkpoint covers {checkpoint.size} records from 0")
         row = database.execute("SELECT CAST(leaf AS BLOB) FROM entries WHERE seq = ?", (seq,)).fetchone()
@@ -51,7 +72,7 @@ def prove(path: Path, seq: int, key: VerifyKey) -> tuple[bytes, Proof]:
             raise LogDamagedError(f"record {seq} is missing and a checkpoint covers it; run `verify`")
         try:
             proof = Proof(seq, tuple(prove_inclusion(seq, checkpoint.size, tile_reader(database))), note)
-            proof.verify(row[0], key)
+            proof.verify(row[0], chain.newest)
         except ProofError as error:
             raise LogDamagedError(f"record {seq} does not stand under the checkpoint: {error}; run `verify`") from error
         return row[0], proof

@@ -12,8 +12,8 @@ from audit.errors import LogDamagedError, LogForeignError, ReadError
 
 APPLICATION_ID: Final = 0x61756474
 """`audt`, in the database's header."""
-FORMAT: Final = 1
-"""`user_version` of the database's header."""
+FORMAT: Final = 2
+"""`user_version` of the database's header. Format 1 lacked what is kept beside the records; a writer adds it."""
 
 _ENTRIES: Final = (
     "CREATE TABLE entries(seq INTEGER PRIMARY KEY, leaf TEXT NOT NULL, leaf_hash BLOB NOT NULL, "
@@ -26,7 +26,7 @@ _ENTRIES: Final = (
 )
 _BODY: Final = "json_extract(leaf, '$.body') AS body FROM entries"
 _REFUSE: Final = "BEGIN SELECT raise(ABORT, 'entries are append-only'); END"
-OBJECTS: Final = (
+_BOTH: Final = (
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID",
     _ENTRIES,
     "CREATE TABLE tiles(level INTEGER, idx INTEGER, hashes BLOB NOT NULL, PRIMARY KEY(level, idx)) STRICT",
@@ -39,14 +39,34 @@ OBJECTS: Final = (
     f"CREATE TRIGGER entries_update BEFORE UPDATE ON entries {_REFUSE}",
     f"CREATE TRIGGER entries_delete BEFORE DELETE ON entries {_REFUSE}",
     f"CREATE VIEW records AS SELECT seq, time, kind, session, agent, call_id, ref, {_BODY}",
-    f"CREATE VIEW decisions AS SELECT seq, time, session, agent, call_id, {_BODY} WHERE kind = 'decision'",
 )
+_DECISIONS_1: Final = (
+    f"CREATE VIEW decisions AS SELECT seq, time, session, agent, call_id, {_BODY} WHERE kind = 'decision'"
+)
+_DECISIONS: Final = (
+    "CREATE VIEW decisions AS SELECT seq, strftime('%Y-%m-%dT%H:%M:%fZ', time / 1000.0, 'unixepoch') AS at, "
+    "json_extract(leaf, '$.body.decision') AS decision, json_extract(leaf, '$.body.tier') AS tier, "
+    "json_extract(leaf, '$.body.type') AS type, json_extract(leaf, '$.body.rule') AS rule, "
+    "json_extract(leaf, '$.body.reason') AS reason, session, agent, call_id, ref, "
+    f"{_BODY} WHERE kind = 'decision'"
+)
+_ADDED: Final = (
+    # What a leaf must not hold, sealed with keys that can be destroyed; deleting it changes no leaf.
+    "CREATE TABLE private(seq INTEGER PRIMARY KEY, session TEXT NOT NULL, sealed BLOB NOT NULL) STRICT",
+    "CREATE TABLE private_keys(session TEXT PRIMARY KEY, wrapped BLOB NOT NULL) STRICT, WITHOUT ROWID",
+    "CREATE INDEX entries_marks ON entries(seq) WHERE kind IN ('key.rotate', 'log.open')",
+    "CREATE INDEX entries_refused ON entries(seq) WHERE json_extract(leaf, '$.body.decision') <> 'ALLOW'",
+    _DECISIONS,
+)
+OBJECTS: Final = (*_BOTH, *_ADDED)
+FORMATS: Final = {1: (*_BOTH, _DECISIONS_1), FORMAT: OBJECTS}
+_UPGRADE: Final = ("DROP VIEW decisions", *_ADDED, f"PRAGMA user_version = {FORMAT}")
 _AUTOMATIC: Final = {("index", "sqlite_autoindex_tiles_1", "tiles", None)}
 
 
-def _expected() -> set[tuple[str | None, ...]]:
+def _expected(version: int) -> set[tuple[str | None, ...]]:
     found: set[tuple[str | None, ...]] = set(_AUTOMATIC)
-    for sql in OBJECTS:
+    for sql in FORMATS[version]:
         words = sql.replace("UNIQUE ", "").split()
         kind, name = words[1].lower(), words[2].partition("(")[0]
         owner = words[words.index("ON") + 1].partition("(")[0] if kind in {"index", "trigger"} else name
@@ -54,24 +74,39 @@ def _expected() -> set[tuple[str | None, ...]]:
     return found
 
 
-def check_schema(database: sqlite3.Connection) -> None:
-    """Raise LogForeignError unless this is an audit log of a known format, LogDamagedError if its objects were changed.
+def check_schema(database: sqlite3.Connection) -> int:
+    """The database's format. Raises LogForeignError unless this is an audit log of a known format, LogDamagedError if
+    its objects were changed.
 
     A forged view, index or trigger lies to whoever queries, so every object's SQL is compared.
     """
     application = database.execute("PRAGMA application_id").fetchone()[0]
-    version = database.execute("PRAGMA user_version").fetchone()[0]
+    version = int(database.execute("PRAGMA user_version").fetchone()[0])
     if application != APPLICATION_ID:
         raise LogForeignError("the database is not an audit log; check the path")
-    if version != FORMAT:
-        raise LogForeignError(f"the log has format {version}, this program reads {FORMAT}; use a newer one")
+    if version not in FORMATS:
+        raise LogForeignError(f"the log has format {version}, this program reads up to {FORMAT}; use a newer one")
     rows = database.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema")
     found = {tuple(None if value is None else read_text(value) for value in row) for row in rows}
-    if found != _expected():
-        names = sorted({str(row[1]) for row in found ^ _expected()})
+    if found != _expected(version):
+        names = sorted({str(row[1]) for row in found ^ _expected(version)})
         raise LogDamagedError(
             f"the database's schema was changed at `{', '.join(names)[:200]}`; keep a copy and verify it"
         )
+    return version
+
+
+def upgrade(database: sqlite3.Connection) -> None:
+    """Bring a checked database of format 1 to the newest, in one transaction; no record is touched."""
+    database.execute("BEGIN IMMEDIATE")
+    try:
+        for sql in _UPGRADE:
+            database.execute(sql)
+        database.execute("COMMIT")
+    except BaseException:
+        if database.in_transaction:
+            database.execute("ROLLBACK")
+        raise
 
 
 def harden(database: sqlite3.Connection) -> None:

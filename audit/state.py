@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from audit.checkpoint import Checkpoint, VerifyKey
+from audit.chain import KeyChain
 from audit.entry import decode
 from audit.errors import (
     EntryError,
@@ -26,7 +26,8 @@ from audit.errors import (
     SignatureError,
 )
 from audit.merkle import HASH, WIDTH, Edge, TileReader, leaf_hash, root_at, tile_count
-from audit.reader import newest_note, tile_reader
+from audit.note import VerifyKey
+from audit.reader import key_chain, newest_note, tile_reader
 from audit.schema import read_text
 
 TAIL: Final = 4096
@@ -56,15 +57,18 @@ def load(database: sqlite3.Connection, key: VerifyKey, *, outside: str | None, o
     """
     size = _count(database, key)
     read = tile_reader(database)
+    chain = key_chain(database, key)
+    if chain.newest != key:
+        raise LogForeignError("the key was replaced by a newer one; open the log with that")
     try:
         edge = Edge.load(size, read)
         tiles = database.execute("SELECT count(*) FROM tiles").fetchone()[0]
         if tiles != tile_count(size) or any(read(level, index) != tile for level, index, tile in edge.partial()):
             raise ProofError("the stored tiles are not those of the tree")
         note = newest_note(database)
-        sealed = _check_note(note, "its own newest checkpoint", size, key, read)
+        sealed = _check_note(note, "its own newest checkpoint", size, chain, read)
         if outside is not None:
-            _check_note(outside, f"the checkpoint in `{outside_path}`", size, key, read)
+            _check_note(outside, f"the checkpoint in `{outside_path}`", size, chain, read)
         elif sealed:
             raise LogTruncatedError(f"`{outside_path}` is missing: nothing shows the log is whole; put it back")
         prev = _check_tail(database, key, min(sealed, max(0, size - tail)), size)
@@ -83,9 +87,9 @@ def _count(database: sqlite3.Connection, key: VerifyKey) -> int:
     return int(size)
 
 
-def _check_note(note: str, what: str, size: int, key: VerifyKey, read: TileReader) -> int:
+def _check_note(note: str, what: str, size: int, chain: KeyChain, read: TileReader) -> int:
     try:
-        checkpoint = Checkpoint.open(note, key)
+        checkpoint = chain.open(note)
     except SignatureError as error:
         raise LogForeignError(f"{what} is not signed by this log's key: {error}") from error
     except NoteError as error:

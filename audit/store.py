@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from audit.batch import Batch, Result, Stamp
-from audit.checkpoint import MAX_NOTE, Checkpoint, SigningKey
+from audit.checkpoint import Checkpoint
 from audit.entry import Encoded
 from audit.errors import (
     AuditError,
@@ -29,7 +29,8 @@ from audit.errors import (
 )
 from audit.kinds import KindTable
 from audit.merkle import WIDTH, Edge
-from audit.schema import APPLICATION_ID, FORMAT, OBJECTS, check_schema, harden, translate
+from audit.note import MAX_NOTE, SigningKey
+from audit.schema import APPLICATION_ID, FORMAT, OBJECTS, check_schema, harden, translate, upgrade
 from audit.state import TAIL, State, load
 
 _INSERTS: Final = tuple(
@@ -118,10 +119,12 @@ class Store:
         )
         self._database = database
         harden(database)
-        check_schema(database)
+        version = check_schema(database)
         database.execute("PRAGMA journal_mode = WAL")
         for setting in ("synchronous = FULL", "fullfsync = ON", "checkpoint_fullfsync = ON"):
             database.execute(f"PRAGMA {setting}")
+        if version != FORMAT:
+            upgrade(database)
         state = load(
             database, self._key.verifier, outside=self._read_file(), outside_path=self._checkpoint_file, tail=tail
         )

@@ -19,11 +19,12 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, Final
 
-from audit.checkpoint import Checkpoint, VerifyKey
+from audit.checkpoint import Checkpoint
 from audit.entry import Envelope, decode
 from audit.errors import AuditError, EntryError, LogDamagedError, NoteError, ReadError
 from audit.kinds import OPEN, KindTable
 from audit.merkle import HEIGHT, WIDTH, Edge, leaf_hash, root_at, tile_count
+from audit.note import VerifyKey
 from audit.reader import tile_reader
 from audit.schema import check_schema, read_text, reading
 

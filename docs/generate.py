@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from agentctl.cli import main as agentctl
-from audit.__main__ import main as audit
+from audit.cli import main as audit
 from shield.cli import shield
 from shield.service.metrics import _GAUGES, Metrics
 

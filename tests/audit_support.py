@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from audit import keys
-from audit.checkpoint import SigningKey
 from audit.entry import Draft
 from audit.kinds import Kind, KindTable, Ref
 from audit.log import Log
+from audit.note import SigningKey
 
 KINDS = KindTable.of(
     [

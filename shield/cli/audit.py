@@ -29,7 +29,7 @@ def _delegate(name: str, line: str) -> None:
     })  # fmt: skip
     @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
     def run(arguments: tuple[str, ...]) -> None:
-        from audit.__main__ import main
+        from audit.cli import main
 
         home = home_from(os.environ)
         given = [name, home.audit_db, *arguments]

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from audit import keys
-from audit.checkpoint import SigningKey
 from audit.clock import SystemClock
 from audit.errors import (
     AuditError,
@@ -16,6 +15,7 @@ from audit.errors import (
 )
 from audit.kinds import Kind, KindTable, Ref
 from audit.log import Log
+from audit.note import SigningKey
 from shield.config import Home
 from shield.errors import StateError
 

@@ -5,9 +5,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from audit.checkpoint import Checkpoint, Proof, SigningKey, VerifyKey, open_note
+from audit.checkpoint import Checkpoint, Proof
 from audit.errors import AuditError, NoteError, ProofError, SignatureError
 from audit.merkle import Edge, leaf_hash, prove_inclusion
+from audit.note import SigningKey, VerifyKey, open_note
 
 KEY = SigningKey("test.example/01K", Ed25519PrivateKey.from_private_bytes(b"k" * 32))
 OTHER = SigningKey("test.example/01K", Ed25519PrivateKey.from_private_bytes(b"o" * 32))

@@ -12,7 +12,7 @@ import audit
 from audit.checkpoint import Proof
 from audit.entry import Draft
 from audit.query import Filter, select
-from audit.schema import OBJECTS
+from audit.schema import FORMATS, OBJECTS
 from audit_support import Home, decision
 
 PACKAGE = Path(audit.__file__).parent
@@ -195,8 +195,10 @@ def test_help_names_every_command(alone):
 
 def test_the_specification_holds_the_schema_byte_for_byte():
     text = (PACKAGE / "SPEC.md").read_text(encoding="utf-8")
-    listed = text.split("```sql\n")[1].split("```")[0].strip().split(";\n\n")
-    assert tuple(one.removesuffix(";") for one in listed) == OBJECTS
+    blocks = [block.split("```")[0].strip() for block in text.split("```sql\n")[1:]]
+    both, added, old = (tuple(one.removesuffix(";") for one in block.split(";\n\n")) for block in blocks)
+    assert both + added == OBJECTS
+    assert {1: (*both, *old), 2: OBJECTS} == FORMATS
 
 
 def test_the_package_loads_lazily(alone):

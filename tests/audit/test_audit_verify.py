@@ -15,9 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import audit
-from audit.checkpoint import Checkpoint, SigningKey
+from audit.checkpoint import Checkpoint
 from audit.entry import Draft, decode
 from audit.merkle import Edge, leaf_hash
+from audit.note import SigningKey
 from audit.schema import reading
 from audit.verify import NOTES, Outcome, verify_log
 from audit_support import Home, decision

@@ -1,0 +1,40 @@
+"""The log's command line: one module a command, loaded when it is called, so that `--help` is quick.
+
+Exit codes: 0 all is well, 1 tampered, 2 cannot tell (also wrong usage).
+"""
+
+from importlib import import_module
+from typing import Final
+
+import click
+
+__all__ = ["main"]
+
+# name: (module, one line for `--help`)
+COMMANDS: Final = {
+    "verify": ("audit.cli.verify", "Verify a whole log."),
+    "prove": ("audit.cli.prove", "Print the proof of a record."),
+    "checkpoint": ("audit.cli.checkpoint", "Print the newest checkpoint."),
+    "list": ("audit.cli.list", "List records, with filters."),
+}
+
+
+class _Lazy(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
+        found = COMMANDS.get(cmd_name)
+        if found is None:
+            return None
+        command: click.Command = import_module(found[0]).command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+@click.command(cls=_Lazy)
+def main() -> None:
+    """Read and verify an audit log offline."""
