@@ -9,7 +9,7 @@ from typing import NamedTuple
 from shield.facts.hosts import host_fact
 from shield.facts.paths import resolve_path
 from shield.facts.place import Place
-from shield.facts.programs.git import after_changes, stages
+from shield.facts.programs.git_staging import after_changes, stages
 from shield.facts.programs.installs import environment_of, guarded_by_install, may_install
 from shield.facts.programs.invocation import Context, read_invocation
 from shield.facts.programs.leading import mention_value, mention_within, search_path

@@ -1,0 +1,190 @@
+"""A repository as a project brought it along: its settings, hooks and submodules may make git run a program."""
+
+import posixpath
+import re
+
+from shield.facts.filesystem import FileKind, FileSystemUnknownError
+from shield.facts.paths import resolve_path
+from shield.facts.place import Place
+from shield.facts.programs.git_index import holds_gitlinks
+from shield.facts.programs.invocation import Invocation
+from shield.facts.programs.reading import PathUse, Value
+from shield.types import Access, RunsCode
+
+__all__ = ["STAYING", "git_dirs", "judge_repository", "settings"]
+
+_MAX_CONFIG = 65_536
+_MAX_INDEX = 16_777_216
+_MAX_LEVELS = 64
+# Settings of a repository that make git run something or read further settings (git-config(1)).
+_ACTIVE_SETTING = re.compile(
+    r"fsmonitor|external|textconv|sshcommand|pager|editor|hookspath|gitproxy|askpass|program|\[\s*(?:alias|filter|include|diff|"
+    r"merge|credential|difftool|mergetool|browser|protocol|interactive|sequence|man|gpg|url|uploadpack|trailer|core\.\w*proxy)|"
+    r"worktreeconfig|worktree\s*=|command|driver|cmd\s*=|helper|attributesfile|uploadpack|receivepack|vcs\s*=|update\s*=\s*!|"
+    r"ext::|\\\n|promisor|partialclone|recurse|\[\s*submodule",
+    re.IGNORECASE,
+)
+# What `HEAD` holds in a directory that git takes for a repository (`validate_headref` in git's setup).
+_HEAD = re.compile(rb"ref:[ \t\n\v\f\r]*refs/|[0-9a-f]{40}")
+_READERS_TEXT = """
+status diff log show shortlog rev-parse rev-list ls-files ls-tree cat-file blame describe merge-base branch tag
+remote config grep show-ref for-each-ref name-rev var count-objects check-ignore diff-tree diff-index diff-files
+reflog cherry whatchanged annotate
+"""
+_READERS = frozenset(_READERS_TEXT.split())
+
+
+# Hooks that none of `_READERS` runs (githooks(5)); `post-index-change` and `reference-transaction` they do run.
+_WRITERS_HOOKS_TEXT = """
+applypatch-msg pre-applypatch post-applypatch pre-commit pre-merge-commit prepare-commit-msg commit-msg post-commit
+pre-rebase post-checkout post-merge pre-push pre-receive update post-receive post-update push-to-checkout pre-auto-gc
+post-rewrite sendemail-validate fsmonitor-watchman
+"""
+_WRITERS_HOOKS = frozenset(_WRITERS_HOOKS_TEXT.split())
+# These do not look into the repositories that an index names: tried with git 2.39, in which `status`, `diff`, `add`,
+# `commit`, `stash` and others start there what the configuration found there says.
+STAYING_TEXT = """
+log show shortlog rev-parse rev-list ls-files ls-tree cat-file blame annotate merge-base branch tag remote config
+show-ref for-each-ref name-rev var count-objects check-ignore reflog cherry whatchanged init
+"""
+STAYING = frozenset(STAYING_TEXT.split())
+
+
+def judge_repository(call: Invocation, verb: str) -> None:
+    """Judge the repository's own settings, hooks and submodules: a project directory may have brought them along."""
+    reading, context = call.reading, call.context
+    base = context.base
+    if reading.moved is not None and base is not None:
+        base = (
+            resolve_path(reading.moved.text, context.place, base=base, expand_tilde=False).path
+            if reading.moved.fixed
+            else None
+        )
+    if base is None:
+        reading.run(RunsCode.WORKSPACE)
+        return
+    try:
+        folders = git_dirs(context.place, base)
+        _top(call, base, folders or ())
+        plain = folders is not None and all(_plain(call, folder, verb) for folder in folders)
+    except FileSystemUnknownError:
+        plain = False
+    if not plain:
+        reading.run(RunsCode.WORKSPACE)
+
+
+def _plain(call: Invocation, folder: str, verb: str) -> bool:
+    """Whether nothing in this repository makes git run a program."""
+    if not folder.endswith("/.git"):
+        return False  # a bare repository: nothing guards its configuration, and any directory can be made one
+    place = call.context.place
+    text = settings(place, folder)
+    if text is None or _ACTIVE_SETTING.search(text) or _hooks(place, folder, reads=verb in _READERS):
+        return False
+    return not _looks_inside(call, verb) or not _submodules(place, folder)
+
+
+def _looks_inside(call: Invocation, verb: str) -> bool:
+    """Whether the command may look into submodules, whose settings nothing here judges."""
+    words = call.operands[1:]
+    if not all(word.fixed for word in words):
+        return True
+    texts = [word.text for word in words]
+    if any(text.startswith(("--rec", "--sub")) for text in texts):
+        return True
+    if verb in ("status", "diff") and texts and texts[0] == "--ignore-submodules=all":
+        # Anywhere but first it could be a path or another option's value; the last one given holds.
+        return any(text.startswith("--ignore-") for text in texts[1:])
+    return verb not in STAYING
+
+
+def _submodules(place: Place, folder: str) -> bool:
+    """Whether the repository may name others inside its work tree, by its index or by what `git submodule` left."""
+    lstat = place.files.lstat
+    if lstat(posixpath.join(folder, "modules")) is not None:
+        return True
+    if lstat(posixpath.join(posixpath.dirname(folder), ".gitmodules")) is not None:
+        return True
+    index = posixpath.join(folder, "index")
+    entry = lstat(index)
+    if entry is None:
+        return False
+    content = place.files.read(index, _MAX_INDEX)
+    return content is None or holds_gitlinks(content)
+
+
+def _top(call: Invocation, base: str, folders: tuple[str, ...]) -> None:
+    """git shows and changes the whole repository, wherever beneath its top it is started."""
+    for folder in folders:
+        top = posixpath.dirname(folder) if folder.endswith("/.git") else folder
+        if top != base:
+            call.reading.paths.append(PathUse(value=Value(text=top, head=top), access=Access.READ))
+
+
+def git_dirs(place: Place, base: str) -> tuple[str, ...] | None:
+    """The directories that may be the repository's, the nearest first; none where there is no repository.
+
+    git passes over a `.git` that is no repository: all up to the first that surely is one. None where that cannot be
+    known or a `.git` is a link or a pointer file.
+    """
+    at, found = base, []
+    lstat = place.files.lstat
+    for _ in range(_MAX_LEVELS):
+        inner = posixpath.join(at, ".git")
+        entry = lstat(inner)
+        if entry is not None:
+            if entry.kind is not FileKind.DIRECTORY:
+                return None
+            found.append(inner)
+            if _is_repository(place, inner):
+                return tuple(found)
+        if lstat(posixpath.join(at, "HEAD")) is not None and lstat(posixpath.join(at, "objects")) is not None:
+            found.append(at)  # a bare repository, found before anything above it
+            if _is_repository(place, at):
+                return tuple(found)
+        if at == "/":
+            return tuple(found)
+        at = posixpath.dirname(at)
+    return None
+
+
+def _is_repository(place: Place, folder: str) -> bool:
+    """Whether git surely takes this directory for a repository (`is_git_directory` in git's setup)."""
+    for name in ("objects", "refs"):
+        entry = place.files.lstat(posixpath.join(folder, name))
+        if entry is None or entry.kind is not FileKind.DIRECTORY or entry.mode & 0o111 != 0o111:
+            return False
+    head = posixpath.join(folder, "HEAD")
+    entry = place.files.lstat(head)
+    if entry is None or entry.kind is not FileKind.FILE:
+        return False
+    content = place.files.read(head, 255)
+    return content is not None and _HEAD.match(content) is not None
+
+
+def settings(place: Place, folder: str) -> str | None:
+    """The text of a repository's configuration; None where more than that file, or it cannot be read."""
+    if place.files.lstat(posixpath.join(folder, "commondir")) is not None:
+        return None
+    config = posixpath.join(folder, "config")
+    entry = place.files.lstat(config)
+    if entry is None:
+        return ""
+    if entry.kind is not FileKind.FILE:
+        return None
+    content = place.files.read(config, _MAX_CONFIG)
+    return content.decode("utf-8", "replace") if content is not None else None
+
+
+def _hooks(place: Place, folder: str, *, reads: bool) -> bool:
+    """Whether a hook may be there that is not one of git's samples, nor one that reading commands never run."""
+    hooks = posixpath.join(folder, "hooks")
+    entry = place.files.lstat(hooks)
+    if entry is None:
+        return False
+    if entry.kind is not FileKind.DIRECTORY:
+        return True
+    return any(
+        not name.endswith(".sample") and not (reads and name in _WRITERS_HOOKS)
+        for name in place.files.listdir(hooks, 256)
+    )

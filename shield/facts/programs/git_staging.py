@@ -1,0 +1,59 @@
+"""What earlier commands of a line do to a repository, so that a later git command of the line runs a program."""
+
+from collections.abc import Iterable
+
+from shield.facts.filesystem import FileKind, FileSystemUnknownError
+from shield.facts.paths import resolve_path
+from shield.facts.place import Place
+from shield.facts.programs.git_repository import STAYING
+from shield.facts.programs.reading import Value
+
+__all__ = ["after_changes", "stages"]
+
+# What makes a directory a repository, or another one of it (`is_git_directory` in git's setup).
+_PARTS = frozenset({".git", "HEAD", "commondir", "config", "gitdir", "index", "objects", "packed-refs", "refs"})
+
+
+def stages(words: tuple[Value, ...], place: Place, bases: tuple[str | None, ...]) -> bool:
+    """Whether this git command may put another repository into the index: all but adding plain files that are named."""
+    at = _verb_at(words)
+    verb = words[at].text if at < len(words) else "version"
+    if verb in STAYING or verb in ("commit", "diff", "push", "status", "version"):
+        return False
+    if verb not in ("add", "stage") or at > 0:
+        return True
+    return not all(
+        word.fixed and not word.text.startswith("-") and _is_file(word.text, place, base)
+        for word in words[1:]
+        for base in bases
+    )
+
+
+def after_changes(words: tuple[Value, ...], *, staged: bool, written: Iterable[str]) -> bool:
+    """Whether a repository that earlier commands of the line changed may make this git command run a program.
+
+    Facts are taken before anything runs: a gitlink that is staged then, or files that make a repository of their
+    directory, are not there yet.
+    """
+    at = _verb_at(words)
+    looks = at < len(words) and words[at].text not in STAYING | {"commit", "push"}
+    return (staged and looks) or any(not _PARTS.isdisjoint(path.split("/")) for path in written)
+
+
+def _verb_at(words: tuple[Value, ...]) -> int:
+    """Where the subcommand stands, behind git's own options and their values; the number of words if there is none."""
+    at = 0
+    while at < len(words) and words[at].fixed and words[at].text.startswith("-"):
+        at += 2 if words[at].text in ("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env") else 1
+    return at
+
+
+def _is_file(text: str, place: Place, base: str | None) -> bool:
+    if base is None:
+        return False
+    path = resolve_path(text, place, base=base, expand_tilde=False).path
+    try:
+        found = None if path is None else place.files.lstat(path)
+    except FileSystemUnknownError:
+        return False
+    return found is not None and found.kind is FileKind.FILE
