@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from audit.batch import Appended
 from audit.entry import Draft
 from audit.errors import AuditError
-from audit.log import Log, Settled
+from audit.log import Log
+from audit.writer import Settled
 
 
 class AsyncLog:

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from audit.entry import Encoded, canonical, decode
+from audit.entry import Encoded, Private, canonical, decode
 from audit.errors import ConflictError, EntryError, KindError, LogDamagedError
 from audit.kinds import OPEN, KindTable
 from audit.merkle import leaf_hash
+from audit.schema import read_leaf
 from audit.state import State
 
 # One row each, however many records: every row fetched would give up the interpreter.
@@ -44,7 +45,8 @@ Result = Appended | EntryError
 
 
 class Batch:
-    """One group inside its transaction. `rows` and `tiles` are what is to be written; `results` answer the drafts."""
+    """One group inside its transaction. `rows`, `tiles` and `private` are what is to be written; `results` answer the
+    drafts."""
 
     def __init__(
         self, database: sqlite3.Connection, state: State, *, log: str, kinds: KindTable, opened_at: int, careful: bool
@@ -61,6 +63,7 @@ class Batch:
         self.prev = state.prev
         self.rows: list[tuple[int, str, bytes]] = []
         self.tiles: list[tuple[int, int, bytes]] = []
+        self.private: list[tuple[int, str, Private]] = []
         self.results: list[Result] = []
 
     def add(self, drafts: Sequence[Encoded], stamp: Stamp) -> None:
@@ -88,6 +91,8 @@ class Batch:
         self.prev = leaf_hash(leaf)
         self.rows.append((seq, leaf.decode(), self.prev))
         self.tiles += self.edge.append(self.prev)
+        if draft.private is not None:
+            self.private.append((seq, draft.session or "", draft.private))
         appended = Appended(seq, self.prev, stamp.time)
         if draft.call_id is not None:
             self._seen[draft.call_id, draft.kind] = draft, appended
@@ -145,7 +150,7 @@ class Batch:
         if row is None:
             return None
         try:
-            old = decode(row[0])
+            old = decode(read_leaf(row[0], draft.call_id))
         except EntryError as error:
             raise LogDamagedError(f"a record of `{draft.call_id}` is malformed: {error}; run `verify`") from error
         first = Encoded(

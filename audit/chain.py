@@ -68,7 +68,8 @@ class KeyChain:
             raise LogForeignError(
                 f"the key is of the name `{trusted.name}` and none that this log has had; get the right `.vkey` file"
             )
-        if len(set(self.keys)) != len(self.keys):
+        # also no other key of the same id: whose line it is would be open to choice
+        if len({key.id for key in self.keys}) != len(self.keys):
             raise LogForeignError("the log comes back to a key that it had given up")
         # INVARIANT: a checkpoint of size rotation.seq + 1 ends with that rotation
         self._ends = [rotation.seq + 1 for rotation in self.rotations]

@@ -5,6 +5,7 @@ and integers of at most 53 bits, in which sorting by code point and by UTF-16 un
 stored as they are and never made again: a reader checks that they *are* canonical, it does not re-serialise them.
 """
 
+import dataclasses
 import json
 import re
 from dataclasses import dataclass
@@ -16,6 +17,9 @@ VERSION: Final = 1
 MAX_LEAF: Final = 16 * 1024
 """Bytes a record; c2sp.org/tlog-tiles entry bundles carry a 16-bit length, so 65,535 would be the hard wall."""
 _MAX_ENVELOPE: Final = 1024  # more than a leaf takes besides its body, with every field at its longest
+MAX_PRIVATE: Final = 1024 * 1024
+"""Bytes that may be kept beside a record."""
+SALT: Final = 32
 MAX_INT: Final = 2**53 - 1
 MAX_DEPTH: Final = 32
 """Nested containers in a leaf, the envelope itself included."""
@@ -41,6 +45,15 @@ _STRING = re.compile(r'"(?:[^"\\]|\\.)*+"')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Private:
+    """What must not stand in a record and is kept beside it, sealed: 32 random bytes of salt, and the content that
+    the record commits to with SHA-256(salt, content); empty where only the salt is kept."""
+
+    salt: bytes = dataclasses.field(repr=False)
+    content: bytes = dataclasses.field(default=b"", repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
     """What a caller wants recorded. `body` is plain JSON without floats; the log adds the rest of the envelope.
 
@@ -53,6 +66,7 @@ class Draft:
     agent: str | None = None
     call_id: str | None = None
     ref: int | None = None
+    private: Private | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +98,8 @@ class Encoded:
     call_id: str | None
     ref: int | None
     body: str
+    # No part of the record: a repeated draft is the same whatever is private to it.
+    private: Private | None = dataclasses.field(default=None, compare=False, repr=False)
 
     def leaf(self, *, log: str, seq: int, prev: str | None, time: int, mono_ns: str, boot_id: str) -> bytes:
         """The canonical bytes. Every piece was checked against an alphabet that needs no JSON escape."""
@@ -157,6 +173,8 @@ def encode(draft: Draft, *, log: str) -> Encoded:
         raise EntryError("`ref` must be the seq of an earlier record or None")
     if type(draft.body) is not dict:
         raise EntryError("`body` must be a dict")
+    if draft.private is not None:
+        _check_private(draft.private)
     encoded = Encoded(
         kind=draft.kind,
         session=draft.session,
@@ -164,6 +182,7 @@ def encode(draft: Draft, *, log: str) -> Encoded:
         call_id=draft.call_id,
         ref=draft.ref,
         body=canonical(draft.body),
+        private=draft.private,
     )
     if 4 * len(encoded.body) + _MAX_ENVELOPE <= MAX_LEAF:
         return encoded  # at four bytes a character at the most
@@ -173,6 +192,13 @@ def encode(draft: Draft, *, log: str) -> Encoded:
         size = len(encoded.body.encode())
         raise BodyTooLargeError(size=size, limit=max(0, MAX_LEAF - (len(widest) - size)))
     return encoded
+
+
+def _check_private(private: Private) -> None:
+    if type(private.salt) is not bytes or len(private.salt) != SALT or type(private.content) is not bytes:
+        raise EntryError(f"what is private to a record is {SALT} bytes of salt and bytes of content")
+    if len(private.content) > MAX_PRIVATE:
+        raise EntryError(f"what is private to a record may take {MAX_PRIVATE} bytes; cut it before it is recorded")
 
 
 def check_kind(kind: object) -> None:

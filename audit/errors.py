@@ -9,6 +9,9 @@ AuditError
 │   └── SignatureError        it is well formed, but not signed by the expected key
 ├── ProofError                an inclusion or consistency proof does not hold
 ├── KeyFileError              a key file is missing, unreadable or open to others
+│   └── PassphraseError       it needs a passphrase, or not the one given
+├── PrivateError              what is kept beside a record cannot be opened, or there is nothing to redact
+├── SinkError                 a checkpoint could not be given to what remembers it elsewhere
 ├── LogError                  the log as a whole
 │   ├── LogMissingError       there is no log at the path
 │   ├── LogExistsError        a log, or a checkpoint of one, is there already
@@ -20,7 +23,8 @@ AuditError
 │   ├── QueueFullError        too many records wait for the disk
 │   ├── AppendTimeoutError    the record did not become durable in time (it may yet)
 │   └── WriteFailedError      the disk refused: nothing of the group was acknowledged
-└── ReadError                 a database cannot be read, or holds no such record
+├── ReadError                 a database cannot be read, or holds no such record
+└── ExportError               the place to export to is taken or cannot be written
 """
 
 
@@ -69,6 +73,18 @@ class KeyFileError(AuditError):
     """A key file is missing, unreadable or open to others."""
 
 
+class PassphraseError(KeyFileError):
+    """A key file needs a passphrase, or not the one given."""
+
+
+class PrivateError(AuditError):
+    """What is kept beside a record cannot be opened, or there is nothing to redact."""
+
+
+class SinkError(AuditError):
+    """A checkpoint could not be given to what remembers it elsewhere, or contradicts what that remembers."""
+
+
 class LogError(AuditError):
     """The log as a whole cannot be used."""
 
@@ -115,3 +131,7 @@ class WriteFailedError(LogError):
 
 class ReadError(AuditError):
     """A database cannot be read, or holds no such record."""
+
+
+class ExportError(AuditError):
+    """The place to export to is taken or cannot be written."""

@@ -1,4 +1,4 @@
-"""The tree of a stored log: its tiles, its newest checkpoint, and the proof of one record."""
+"""The tree of a stored log: its tiles, its keys, its newest checkpoint, and proofs of a record and of growth."""
 
 import sqlite3
 from pathlib import Path
@@ -8,9 +8,10 @@ from audit.chain import ROTATE, KeyChain, Rotation
 from audit.checkpoint import Proof
 from audit.entry import decode
 from audit.errors import EntryError, LogDamagedError, ProofError, ReadError
-from audit.merkle import TileReader, prove_inclusion
+from audit.kinds import OPEN, KindTable
+from audit.merkle import TileReader, prove_consistency, prove_inclusion
 from audit.note import VerifyKey
-from audit.schema import check_schema, read_text, reading
+from audit.schema import check_schema, read_leaf, read_text, reading
 
 
 def tile_reader(database: sqlite3.Connection) -> TileReader:
@@ -34,9 +35,25 @@ def key_chain(database: sqlite3.Connection, trusted: VerifyKey) -> KeyChain:
     sql = f"SELECT seq, CAST(leaf AS BLOB) FROM entries WHERE {_MARKED} AND kind = ? ORDER BY seq"  # noqa: S608 - fixed
     try:
         rows = database.execute(sql, (ROTATE,))
-        return KeyChain(trusted, [Rotation.parse(seq, decode(leaf).body) for seq, leaf in rows])
+        return KeyChain(trusted, [Rotation.parse(seq, decode(read_leaf(leaf, seq)).body) for seq, leaf in rows])
     except EntryError as error:
         raise LogDamagedError(f"a record that changes the key is malformed: {error}; run `verify`") from error
+
+
+def kinds_in_force(path: Path) -> KindTable:
+    """The table of kinds in the newest `log.open` record: to open a log with, where the program that writes it is not
+    there to say. Raises ReadError if there is no such record yet, LogDamagedError, LogForeignError."""
+    sql = f"SELECT CAST(leaf AS BLOB) FROM entries WHERE {_MARKED} AND kind = ? ORDER BY seq DESC LIMIT 1"  # noqa: S608 - fixed
+    with reading(path) as database:
+        check_schema(database)
+        row = database.execute(sql, (OPEN,)).fetchone()
+    if row is None:
+        raise ReadError(f"`{path}` holds no `{OPEN}` record that says of which kinds its records are")
+    try:
+        opened = decode(read_leaf(row[0], OPEN)).body.get("log")
+        return KindTable.parse(opened.get("kinds") if isinstance(opened, dict) else None)
+    except EntryError as error:
+        raise LogDamagedError(f"the newest `{OPEN}` record is malformed: {error}; run `verify`") from error
 
 
 def newest_note(database: sqlite3.Connection) -> str:
@@ -70,9 +87,29 @@ def prove(path: Path, seq: int, key: VerifyKey) -> tuple[bytes, Proof]:
         row = database.execute("SELECT CAST(leaf AS BLOB) FROM entries WHERE seq = ?", (seq,)).fetchone()
         if row is None:
             raise LogDamagedError(f"record {seq} is missing and a checkpoint covers it; run `verify`")
+        leaf = read_leaf(row[0], seq)
         try:
             proof = Proof(seq, tuple(prove_inclusion(seq, checkpoint.size, tile_reader(database))), note)
-            proof.verify(row[0], chain.newest)
+            proof.verify(leaf, chain.newest)
         except ProofError as error:
             raise LogDamagedError(f"record {seq} does not stand under the checkpoint: {error}; run `verify`") from error
-        return row[0], proof
+        return leaf, proof
+
+
+def prove_growth(path: Path, old: int, key: VerifyKey, *, note: str | None = None) -> tuple[str, tuple[bytes, ...]]:
+    """The newest checkpoint, or the one in `note`, and the consistency proof from the first `old` records to it.
+
+    The proof is empty from no record and from all (RFC 9162, 2.1.4). Raises ProofError if the checkpoint covers fewer
+    than `old` records, NoteError or SignatureError if `note` is none of this log, ReadError, LogDamagedError.
+    """
+    with reading(path) as database:
+        check_schema(database)
+        database.execute("BEGIN")  # one state of the log for tiles and checkpoint
+        note = newest_note(database) if note is None else note
+        size = key_chain(database, key).open(note).size
+        if not 0 <= old <= size:
+            raise ProofError(f"nothing is provable from {old} records: the checkpoint covers {size}")
+        try:
+            return note, tuple(prove_consistency(old, size, tile_reader(database))) if old else ()
+        except ProofError as error:
+            raise LogDamagedError(f"the log's tree is damaged: {error}; run `verify`") from error

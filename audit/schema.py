@@ -129,6 +129,14 @@ def read_text(value: object) -> str:
         raise LogDamagedError("a text of the database is not UTF-8; keep a copy and verify it") from error
 
 
+def read_leaf(value: object, seq: object) -> bytes:
+    """The leaf of record `seq` as the database returned it. Raises LogDamagedError if it is none: of a damaged page
+    SQLite makes NULL."""
+    if not isinstance(value, bytes):
+        raise LogDamagedError(f"record {seq} is damaged; run `verify`")
+    return value
+
+
 @contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
     """A read-only connection that outlives no `with`; SQLite's errors leave it as ReadError or LogDamagedError.
@@ -140,7 +148,7 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
     database = _connect(path)
     try:
         yield database
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         raise translate(error, path) from error
     except (OverflowError, UnicodeEncodeError) as error:  # what SQLite cannot even be asked
         raise ReadError("a number or text to look for is nothing that a record can hold") from error
@@ -159,21 +167,30 @@ def _connect(path: Path) -> sqlite3.Connection:
             database = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=10.0, check_same_thread=False)
             harden(database)
             database.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             if database is not None:
                 database.close()
-            if error.sqlite_errorcode & 0xFF not in {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}:
+            if _code(error) not in {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}:
                 raise translate(error, path) from error
         else:
             return database
     raise ReadError(f"cannot open `{path}`; copy it with its `-wal` file to a directory you can write")
 
 
-def translate(error: sqlite3.Error, path: Path) -> ReadError | LogDamagedError | LogForeignError:
+def translate(error: sqlite3.Error | UnicodeDecodeError, path: Path) -> ReadError | LogDamagedError | LogForeignError:
     """The error of this package that says what SQLite's means for a reader."""
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    code = _code(error)
     if code == sqlite3.SQLITE_NOTADB:
         return LogForeignError(f"`{path}` is not a database; check the path")
     if code == sqlite3.SQLITE_CORRUPT:
         return LogDamagedError(f"`{path}` is damaged: {error}; keep a copy and restore a backup")
     return ReadError(f"cannot read `{path}`: {error}")
+
+
+def _code(error: sqlite3.Error | UnicodeDecodeError) -> int:
+    # SQLite's words for a damaged schema quote it, and are then not always UTF-8 that Python can put into an error
+    return (
+        sqlite3.SQLITE_CORRUPT
+        if isinstance(error, UnicodeDecodeError)
+        else getattr(error, "sqlite_errorcode", 0) & 0xFF
+    )

@@ -3,13 +3,14 @@
 1. the database is this log (its name is the key's) and lacks no record
 2. the tiles are those of a tree of that size
 3. the newest stored checkpoint is signed by the key and its root is the tree's
-4. so is the checkpoint kept outside; it covers no more than the log holds
+4. so are the checkpoints kept outside; they cover no more than the log holds
 5. the last records, at least all unsealed ones, hash to their tiles, link to each other and are well formed
 
 Older records are held by the tree, whose root 3 and 4 compare; `audit.verify` re-hashes every one.
 """
 
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -28,7 +29,7 @@ from audit.errors import (
 from audit.merkle import HASH, WIDTH, Edge, TileReader, leaf_hash, root_at, tile_count
 from audit.note import VerifyKey
 from audit.reader import key_chain, newest_note, tile_reader
-from audit.schema import read_text
+from audit.schema import read_leaf, read_text
 
 TAIL: Final = 4096
 """Records at the log's end that are re-hashed whenever it is opened."""
@@ -49,9 +50,17 @@ class State:
         return self.edge.size
 
 
-def load(database: sqlite3.Connection, key: VerifyKey, *, outside: str | None, outside_path: Path, tail: int) -> State:
-    """Check the log as listed above. `outside` is the note in the checkpoint file, None if that file is missing;
-    at least the last `tail` records are hashed.
+def load(
+    database: sqlite3.Connection,
+    key: VerifyKey,
+    *,
+    file: str | None,
+    file_path: Path,
+    outside: Sequence[str] = (),
+    tail: int,
+) -> State:
+    """Check the log as listed above. `file` is the note in the checkpoint file, None if that file is missing; `outside`
+    are notes remembered elsewhere; at least the last `tail` records are hashed.
 
     Raises LogForeignError, LogDamagedError, LogTruncatedError.
     """
@@ -67,10 +76,12 @@ def load(database: sqlite3.Connection, key: VerifyKey, *, outside: str | None, o
             raise ProofError("the stored tiles are not those of the tree")
         note = newest_note(database)
         sealed = _check_note(note, "its own newest checkpoint", size, chain, read)
-        if outside is not None:
-            _check_note(outside, f"the checkpoint in `{outside_path}`", size, chain, read)
+        if file is not None:
+            _check_note(file, f"the checkpoint in `{file_path}`", size, chain, read)
         elif sealed:
-            raise LogTruncatedError(f"`{outside_path}` is missing: nothing shows the log is whole; put it back")
+            raise LogTruncatedError(f"`{file_path}` is missing: nothing shows the log is whole; put it back")
+        for remembered in outside:
+            _check_note(remembered, "a checkpoint remembered elsewhere", size, chain, read)
         prev = _check_tail(database, key, min(sealed, max(0, size - tail)), size)
     except ProofError as error:
         raise LogDamagedError(f"the log's tree is damaged: {error}; run `verify`") from error
@@ -109,7 +120,7 @@ def _check_tail(database: sqlite3.Connection, key: VerifyKey, start: int, size: 
     index, tile = -1, b""
     sql = "SELECT seq, CAST(leaf AS BLOB), leaf_hash FROM entries WHERE seq >= ? ORDER BY seq"
     for expected, (seq, leaf, stored) in enumerate(database.execute(sql, (start,)), start):
-        digest = leaf_hash(leaf)
+        digest = leaf_hash(read_leaf(leaf, seq))
         if seq // WIDTH != index:
             index = seq // WIDTH
             tile = read(0, index)

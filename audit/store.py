@@ -1,119 +1,106 @@
-"""The writer's side of the database. Only `audit.log` uses it, from one thread.
+"""The writer's side of the database. Only `audit.writer` uses it, from one thread.
 
 Guarantee: when `commit` returns, its rows, their tiles and (if due) a checkpoint are one committed transaction in a
 WAL that was synced (`synchronous=FULL`); when it raises, nothing was acknowledged and the store must be recovered
 before it is used again, because a failed commit may still have reached the disk.
 
+Whenever it opens the database it folds a WAL that it finds into it, and syncs that: after a failed fdatasync a page may
+stand in memory alone although a later one succeeds, and a killed writer may have left deleted bytes there.
+
 What a commit asks of the kernel, in order: write the WAL frames, fdatasync the WAL; only then does the caller answer.
 The newest checkpoint follows into its own file: write, fsync, rename, fsync of the directory.
 """
 
-import fcntl
 import os
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
 from audit.batch import Batch, Result, Stamp
 from audit.checkpoint import Checkpoint
+from audit.disk import CheckpointFile, create_log, places, take_lock
 from audit.entry import Encoded
-from audit.errors import (
-    AuditError,
-    LogBusyError,
-    LogDamagedError,
-    LogExistsError,
-    LogForeignError,
-    LogMissingError,
-    WriteFailedError,
-)
+from audit.errors import AuditError, EntryError, LogDamagedError, LogForeignError, WriteFailedError
 from audit.kinds import KindTable
 from audit.merkle import WIDTH, Edge
-from audit.note import MAX_NOTE, SigningKey
-from audit.schema import APPLICATION_ID, FORMAT, OBJECTS, check_schema, harden, translate, upgrade
+from audit.note import SigningKey
+from audit.private import MasterKey, Vault
+from audit.reader import key_chain
+from audit.redaction import Redacted, Redaction, destroy
+from audit.schema import FORMAT, check_schema, harden, translate, upgrade
 from audit.state import TAIL, State, load
 
-_INSERTS: Final = tuple(
-    (rows, f"INSERT INTO entries(seq, leaf, leaf_hash) VALUES {','.join(['(?,?,?)'] * rows)}")  # noqa: S608 - fixed text
-    for rows in (64, 32, 16, 8, 4, 2, 1)
-)
+# what SQLite says of a damaged schema quotes it, and may be no text that Python can put into its own error
+TROUBLE: Final = (sqlite3.Error, UnicodeDecodeError)
 _TILE: Final = "INSERT OR REPLACE INTO tiles VALUES (?, ?, ?)"
 _CHECKPOINT: Final = "INSERT OR IGNORE INTO checkpoints VALUES (?, ?)"
 
 
-class Store:
-    """One open database, its lock and the state of its log. `opened` is the state in which it was found."""
+def _inserts(into: str) -> tuple[tuple[int, str], ...]:
+    """Statements for 64 rows at a time, then fewer: every one gives up the interpreter."""
+    return tuple((rows, f"{into} VALUES {','.join(['(?,?,?)'] * rows)}") for rows in (64, 32, 16, 8, 4, 2, 1))
 
-    def __init__(self, path: Path, *, key: SigningKey, checkpoint_file: Path, kinds: KindTable, create: bool) -> None:
+
+_ENTRIES: Final = _inserts("INSERT INTO entries(seq, leaf, leaf_hash)")
+# Nobody else writes this table, but who did could else hold up the log by taking the next row.
+_PRIVATE: Final = _inserts("INSERT OR REPLACE INTO private")
+
+
+class Store:
+    """One open database, its lock and the state of its log. `opened` is the state in which it was found, `key` the one
+    in force; `purged` is False while bytes that were redacted still stand in the WAL."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        key: SigningKey,
+        checkpoint_file: Path,
+        kinds: KindTable,
+        create: bool,
+        master: MasterKey | None = None,
+        outside: Sequence[str] = (),
+    ) -> None:
         """Take the lock, make the log if asked to, check it and load it. Raises LogError."""
         self._path = path
-        self._key = key
-        self._checkpoint_file = checkpoint_file
+        self._file = CheckpointFile(checkpoint_file)
         self._kinds = kinds
+        self._vault = None if master is None else Vault(key.name, master)
         self._lock: int | None = None
         self._database: sqlite3.Connection | None = None
         self._inflight: list[bytes] = []
+        self._successor: SigningKey | None = None
         self._places: list[tuple[int, int] | None] = []
+        self.key = key
+        self.purged = True
         try:
-            self._take_lock(create=create)
+            self._lock = take_lock(path, create=create)
             if create:
-                self._create()
-            self.state = self.opened = self._connect(tail=TAIL)
-            if self._read_file() != self.state.note:
+                create_log(path, checkpoint_file, key)
+            self.state = self.opened = self._connect(tail=TAIL, outside=outside)
+            if self._file.read() != self.state.note:
                 self.publish()
         except BaseException as error:
             self.close()
             raise self._explain(error) from error
 
+    @property
+    def keeps(self) -> bool:
+        """Whether anything may be kept beside the records."""
+        return self._vault is not None
+
     # -- opening -------------------------------------------------------------------------------------------------
 
     def _explain(self, error: BaseException) -> BaseException:
-        if isinstance(error, sqlite3.Error):
+        if isinstance(error, TROUBLE):
             found: AuditError = translate(error, self._path)
             return found if isinstance(found, LogDamagedError | LogForeignError) else WriteFailedError(str(found))
         if isinstance(error, OSError):
             return WriteFailedError(f"cannot use `{error.filename or self._path}`: {error.strerror or error}")
         return error
 
-    def _take_lock(self, *, create: bool) -> None:
-        if not create and not os.path.lexists(self._path):
-            raise LogMissingError(f"there is no log at `{self._path}`; restore it, or begin a new one on purpose")
-        # A file of its own: closing any descriptor of the database would drop SQLite's locks on it.
-        self._lock = os.open(f"{self._path}.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise LogBusyError(f"another process writes `{self._path}`; stop it first") from error
-
-    def _create(self) -> None:
-        for path in (self._path, self._checkpoint_file):
-            if os.path.lexists(path):
-                raise LogExistsError(f"`{path}` exists; a new log never replaces one, move the old files away together")
-        _sync_directory(self._checkpoint_file.parent)  # fails before anything is made if it is not there
-        # Built aside and renamed: a crash leaves either no log or a whole empty one.
-        draft = Path(f"{self._path}.new")
-        for leftover in (draft, Path(f"{draft}-journal")):
-            leftover.unlink(missing_ok=True)
-        os.close(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-        database = sqlite3.connect(draft, isolation_level=None)
-        try:
-            for setting in ("synchronous = FULL", "fullfsync = ON"):
-                database.execute(f"PRAGMA {setting}")
-            database.execute("BEGIN IMMEDIATE")
-            for sql in OBJECTS:
-                database.execute(sql)
-            database.execute("INSERT INTO meta VALUES ('log', ?)", (self._key.name,))
-            # Signed from the first moment: no stage of a log's life is without a checkpoint.
-            database.execute(_CHECKPOINT, (0, Checkpoint(self._key.name, 0, Edge().root()).sign(self._key)))
-            database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            database.execute(f"PRAGMA user_version = {FORMAT}")
-            database.execute("COMMIT")
-        finally:
-            database.close()
-        os.rename(draft, self._path)
-        _sync_directory(self._path.parent)
-
-    def _connect(self, *, tail: int) -> State:
+    def _connect(self, *, tail: int, outside: Sequence[str] = ()) -> State:
         database = sqlite3.connect(
             self._path, isolation_level=None, timeout=5.0, check_same_thread=False, cached_statements=64
         )
@@ -121,28 +108,25 @@ class Store:
         harden(database)
         version = check_schema(database)
         database.execute("PRAGMA journal_mode = WAL")
-        for setting in ("synchronous = FULL", "fullfsync = ON", "checkpoint_fullfsync = ON"):
+        for setting in ("synchronous = FULL", "fullfsync = ON", "checkpoint_fullfsync = ON", "secure_delete = ON"):
             database.execute(f"PRAGMA {setting}")
         if version != FORMAT:
             upgrade(database)
-        state = load(
-            database, self._key.verifier, outside=self._read_file(), outside_path=self._checkpoint_file, tail=tail
-        )
-        self._places = self._find_places()
+        self._settle_key(database)
+        file = self._file.read()
+        state = load(database, self.key.verifier, file=file, file_path=self._file.path, outside=outside, tail=tail)
+        if self._vault is not None:
+            self._vault.forget()  # a transaction that failed may have made keys that are not there
+            self._vault.check(database)
+        self.purge()
+        self._places = places(self._path)
         return state
 
-    def _find_places(self) -> list[tuple[int, int] | None]:
-        """Which files the paths of the database and its WAL lead to now."""
-        return [_identity(Path(f"{self._path}{suffix}")) for suffix in ("", "-wal")]
-
-    def _read_file(self) -> str | None:
-        try:
-            with open(os.open(self._checkpoint_file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-                return file.read(MAX_NOTE + 1).decode()
-        except FileNotFoundError:
-            return None
-        except UnicodeDecodeError as error:
-            raise LogDamagedError(f"`{self._checkpoint_file}` is no checkpoint; put back a copy") from error
+    def _settle_key(self, database: sqlite3.Connection) -> None:
+        """After a change of the key whose commit failed: it may have reached the disk."""
+        successor = self._successor
+        if successor is not None and key_chain(database, self.key.verifier).newest == successor.verifier:
+            self.key = successor
 
     # -- writing -------------------------------------------------------------------------------------------------
 
@@ -152,80 +136,126 @@ class Store:
         The unique index finds a repeated `call_id`; the group is then built again with every one looked up.
         """
         try:
-            try:
-                return self._transact(drafts, stamp, seal=seal, careful=False)
-            except sqlite3.IntegrityError:
-                return self._transact(drafts, stamp, seal=seal, careful=True)
-        except sqlite3.Error as error:
-            raise WriteFailedError(f"cannot write `{self._path}`: {error}; free the disk or replace it") from error
+            return self._transact(lambda batch: batch.add(drafts, stamp), seal=seal)
+        except sqlite3.IntegrityError:
+            return self._transact(lambda batch: batch.add(drafts, stamp), seal=seal, careful=True)
 
     def seal(self) -> None:
         """Sign the log as it stands, if it is not. Raises WriteFailedError; `publish` is a second step."""
         if self.state.sealed != self.state.size:
-            self.commit((), Stamp(0, 0, ""), seal=True)
+            self._transact(_nothing, seal=True, careful=True)
+
+    def rotate(self, new: SigningKey, draft: Encoded, stamp: Stamp) -> Result:
+        """Write the record that changes the key, and the checkpoint that ends with it, signed by both keys; from then
+        on only `new` signs. Raises as `commit`, and EntryError if `new` cannot follow."""
+        try:
+            chain = key_chain(self._open_database(), self.key.verifier)
+        except TROUBLE as error:
+            raise WriteFailedError(f"cannot read `{self._path}`: {error}; free the disk or replace it") from error
+        if new.name != self.key.name or new.verifier.id in {key.id for key in chain.keys}:
+            raise EntryError(f"the new key must be of the log `{self.key.name}` and have an id that none before had")
+        return self._transact(lambda batch: batch.add([draft], stamp), seal=True, careful=True, successor=new)[0]
+
+    def redact(self, where: Redaction, draft: Callable[[Redacted], Encoded], stamp: Stamp) -> Result:
+        """Destroy what is kept beside records, and write the record that says so, in one transaction; then `purge`.
+
+        Raises as `commit`, PrivateError if there is nothing, and EntryError if the record is refused."""
+
+        def work(batch: Batch) -> None:
+            batch.add([draft(destroy(self._open_database(), where))], stamp)
+            if isinstance(refused := batch.results[0], EntryError):
+                raise refused
+
+        done = self._transact(work, seal=True, careful=True)[0]
+        if self._vault is not None:
+            self._vault.forget()
+        self.purged = False
+        self.purge()
+        return done
+
+    def purge(self) -> None:
+        """Fold the WAL into the database and empty it: what was deleted stands in it until then.
+
+        A reader may be in the way; then as much as can be is done, and `purged` is False. Raises WriteFailedError.
+        """
+        database = self._open_database()
+        try:
+            database.execute("PRAGMA busy_timeout = 0")
+            self.purged = not database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+            database.execute("PRAGMA busy_timeout = 5000")
+        except TROUBLE as error:
+            raise WriteFailedError(f"cannot empty the WAL of `{self._path}`: {error}; see to the disk") from error
 
     def publish(self) -> None:
         """Write the newest checkpoint to its own file, durably. Raises WriteFailedError."""
-        draft = Path(f"{self._checkpoint_file}.new")
-        try:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
-            with open(os.open(draft, flags, 0o600), "wb") as file:
-                file.write(self.state.note.encode())
-                file.flush()
-                _sync(file.fileno())
-            os.rename(draft, self._checkpoint_file)
-            _sync_directory(self._checkpoint_file.parent)
-        except OSError as error:
-            raise WriteFailedError(
-                f"cannot write the checkpoint to `{self._checkpoint_file}`: {error.strerror or error}; make room for it"
-            ) from error
+        self._file.write(self.state.note)
 
-    def _transact(self, drafts: Sequence[Encoded], stamp: Stamp, *, seal: bool, careful: bool) -> list[Result]:
+    def _transact(
+        self,
+        work: Callable[[Batch], None],
+        *,
+        seal: bool,
+        careful: bool = False,
+        successor: SigningKey | None = None,
+    ) -> list[Result]:
+        """One transaction. Raises sqlite3.IntegrityError only where `careful` could help."""
+        try:
+            return self._transacted(work, seal=seal, careful=careful, successor=successor)
+        except (*TROUBLE, OSError) as error:
+            if isinstance(error, sqlite3.IntegrityError) and not careful:
+                raise
+            raise WriteFailedError(f"cannot write `{self._path}`: {error}; free the disk or replace it") from error
+
+    def _transacted(
+        self, work: Callable[[Batch], None], *, seal: bool, careful: bool, successor: SigningKey | None
+    ) -> list[Result]:
         database = self._open_database()
         database.execute("BEGIN IMMEDIATE")
         try:
             found = database.execute("SELECT coalesce(max(seq) + 1, 0) FROM entries").fetchone()[0]
             if found != self.state.size:
                 raise LogDamagedError(f"somebody else wrote `{self._path}` since it was opened; stop and run `verify`")
-            if self._find_places() != self._places:
+            if places(self._path) != self._places:
                 # SQLite would go on writing files that nobody can find any more.
                 raise LogDamagedError(f"`{self._path}` or its WAL was moved or replaced; put it back and restart")
             batch = Batch(
                 database,
                 self.state,
-                log=self._key.name,
+                log=self.key.name,
                 kinds=self._kinds,
                 opened_at=self.opened.size,
                 careful=careful,
             )
-            batch.add(drafts, stamp)
+            work(batch)
             self._inflight = [digest for _, _, digest in batch.rows]
+            self._successor = successor if batch.rows else None
             self._write(batch)
             sealed, note = self.state.sealed, self.state.note
             if seal and batch.edge.size != sealed:
-                sealed, note = batch.edge.size, self._sign(batch.edge)
+                keys = [self.key] if self._successor is None else [self.key, self._successor]
+                sealed, note = batch.edge.size, self._sign(batch.edge, *keys)
             database.execute("COMMIT")
         except BaseException:
             _roll_back(database)
             raise
         self._inflight = []
+        self.key, self._successor = self._successor or self.key, None
         self.state = State(edge=batch.edge, prev=batch.prev, sealed=sealed, note=note)
         return batch.results
 
     def _write(self, batch: Batch) -> None:
         # INVARIANT: few statements. Each gives up the interpreter and must win it back from a busy event loop.
         database = self._open_database()
-        left = batch.rows
-        for rows, sql in _INSERTS:
-            while len(left) >= rows:
-                database.execute(sql, [value for row in left[:rows] for value in row])
-                left = left[rows:]
+        _insert(database, _ENTRIES, batch.rows)
+        if batch.private:
+            assert self._vault is not None  # the log's door refuses such drafts
+            _insert(database, _PRIVATE, self._vault.seal(database, batch.private))
         if batch.rows:
             for tile in (*batch.tiles, *batch.edge.partial()):
                 database.execute(_TILE, tile)
 
-    def _sign(self, edge: Edge) -> str:
-        note = Checkpoint(self._key.name, edge.size, edge.root()).sign(self._key)
+    def _sign(self, edge: Edge, *keys: SigningKey) -> str:
+        note = Checkpoint(self.key.name, edge.size, edge.root()).sign(*keys)
         self._open_database().execute(_CHECKPOINT, (edge.size, note))
         return note
 
@@ -248,9 +278,9 @@ class Store:
             state = self._connect(tail=WIDTH)
             self._check_same(state)
             self._probe(state)
-        except (sqlite3.Error, OSError) as error:
+        except (*TROUBLE, OSError) as error:
             raise self._explain(error) from error
-        self._inflight = []
+        self._inflight, self._successor = [], None
         self.publish()
 
     def _check_same(self, state: State) -> None:
@@ -267,8 +297,9 @@ class Store:
         try:
             for tile in state.edge.partial():
                 database.execute(_TILE, tile)
-            database.execute("INSERT OR REPLACE INTO meta VALUES ('log', ?)", (self._key.name,))
-            note = self._sign(state.edge)
+            database.execute("INSERT OR REPLACE INTO meta VALUES ('log', ?)", (self.key.name,))
+            # A checkpoint of this size may be there, signed by two keys: it is not made again.
+            note = state.note if state.sealed == state.size else self._sign(state.edge, self.key)
             database.execute("COMMIT")
         except BaseException:
             _roll_back(database)
@@ -280,15 +311,16 @@ class Store:
         if database is not None:
             try:
                 database.close()
-            except sqlite3.Error:
+            except TROUBLE:
                 pass  # what a broken disk says while it is let go changes nothing
 
     def close(self) -> None:
         """Fold the WAL into the database, close it and let the lock go. Never raises."""
         if self._database is not None:
             try:
-                self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-            except sqlite3.Error:
+                busy = self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+                self.purged = self.purged or not busy
+            except TROUBLE:
                 pass  # a reader holds the WAL, or the disk is full: the WAL stays beside the database, nothing is lost
         self._disconnect()
         lock, self._lock = self._lock, None
@@ -296,34 +328,23 @@ class Store:
             os.close(lock)
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
-
-
 def _roll_back(database: sqlite3.Connection) -> None:
     try:
         if database.in_transaction:
             database.execute("ROLLBACK")
-    except sqlite3.Error:
+    except TROUBLE:
         pass  # the error that led here is the one to report; the store is reopened before it is used again
 
 
-def _sync(descriptor: int) -> None:
-    # macOS: fsync leaves the data in the drive's cache.
-    full = getattr(fcntl, "F_FULLFSYNC", None)
-    if full is None:
-        os.fsync(descriptor)
-    else:
-        fcntl.fcntl(descriptor, full)
+def _nothing(batch: Batch) -> None:
+    """The work of a transaction that only signs."""
 
 
-def _sync_directory(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+def _insert(
+    database: sqlite3.Connection, statements: Sequence[tuple[int, str]], rows: Sequence[tuple[object, ...]]
+) -> None:
+    left = rows
+    for count, sql in statements:
+        while len(left) >= count:
+            database.execute(sql, [value for row in left[:count] for value in row])
+            left = left[count:]

@@ -11,12 +11,22 @@ _SIZES = {  # name: (CI, soak)
     "shell_fuzz": (3_000, 50_000),
     "canonical_differential": (2_000, 200_000),
     "resolver_trees": (150, 20_000),
-    "kill_rounds": (3, 100),
+    "kill_rounds": (4, 200),
+    "witness_kills": (4, 100),
+    "fault_calls": (9, 100_000),
+    "broken_disks": (4, 100_000),
+    "flaky_disks": (3, 100_000),
+    "races": (8, 300),
     "storm_service": (84, 20_000),
     "storm_tools": (520, 50_000),
     "storm_root": (24, 3_000),
     "quiet_actions": (114, 5_000),
     "execution_contract": (300, 20_000),
+    "audit_fuzz_text": (500, 200_000),
+    "audit_fuzz_files": (25, 5_000),
+    "audit_fuzz_guided": (2, 120),
+    "audit_second": (60, 5_000),
+    "audit_redaction": (2, 60),
 }
 
 

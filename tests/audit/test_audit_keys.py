@@ -4,7 +4,7 @@ import stat
 import pytest
 
 from audit import keys
-from audit.errors import KeyFileError, NoteError
+from audit.errors import KeyFileError, NoteError, PassphraseError
 
 
 @pytest.fixture
@@ -28,9 +28,10 @@ def test_a_key_is_never_replaced(folder):
     keys.create(folder, "test.example/01K")
     with pytest.raises(KeyFileError, match="exists already"):
         keys.create(folder, "test.example/01L")
-    (folder / "audit.pem").unlink()
-    with pytest.raises(KeyFileError, match="exists already"):
-        keys.create(folder, "test.example/01L")
+    for name in ("audit.pem", "audit.vkey"):
+        os.rename(folder / name, folder / "audit.next")  # also one that is only on its way
+        with pytest.raises(KeyFileError, match="exists already"):
+            keys.create(folder, "test.example/01L")
 
 
 @pytest.mark.parametrize(("name", "bits"), [("audit.pem", 0o640), ("audit.pem", 0o604), (".", 0o750), (".", 0o701)])
@@ -92,3 +93,34 @@ def test_an_auditor_may_reach_the_public_key_through_a_link(folder):
     link = folder.parent / "trusted.vkey"
     link.symlink_to(folder / "audit.vkey")
     assert keys.read_verify_key(link) == made.verifier
+
+
+def test_a_key_may_have_a_passphrase(folder):
+    made = keys.create(folder, "test.example/01K", "correct horse ü")
+    assert b"ENCRYPTED" in (folder / "audit.pem").read_bytes()
+    assert keys.load(folder, "correct horse ü").verifier == made.verifier
+    with pytest.raises(PassphraseError, match="needs its passphrase"):
+        keys.load(folder)
+    with pytest.raises(PassphraseError, match="give the right one") as caught:
+        keys.load(folder, "battery staple")
+    assert "battery" not in str(caught.value)
+    assert "horse" not in str(caught.value)
+    plain = keys.create(folder.parent / "plain", "test.example/01K")
+    with pytest.raises(PassphraseError, match="has no passphrase"):
+        keys.load(folder.parent / "plain", "correct horse ü")
+    assert keys.load(folder.parent / "plain").verifier == plain.verifier
+
+
+@pytest.mark.parametrize("bad", ["", "x" * 1024, "\ud800"])
+def test_a_passphrase_that_cannot_be_one_is_refused_before_anything_is_made(folder, bad):
+    with pytest.raises(PassphraseError, match="choose another"):
+        keys.create(folder, "test.example/01K", bad)
+    assert not folder.exists()
+
+
+def test_a_damaged_key_with_a_passphrase_is_no_key(folder):
+    keys.create(folder, "test.example/01K", "correct horse")
+    text = (folder / "audit.pem").read_bytes()
+    (folder / "audit.pem").write_bytes(text[:80] + text[90:])
+    with pytest.raises(KeyFileError):
+        keys.load(folder, "correct horse")

@@ -2,6 +2,8 @@ import asyncio
 import os
 import sqlite3
 import stat
+import subprocess
+import sys
 import threading
 from dataclasses import replace
 
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 from audit.aio import AsyncLog
 from audit.batch import Stamp
 from audit.checkpoint import Checkpoint
+from audit.disk import create_log
 from audit.entry import Draft, decode, encode
 from audit.errors import (
     AppendTimeoutError,
@@ -27,12 +30,18 @@ from audit.errors import (
     LogForeignError,
     LogMissingError,
     LogTruncatedError,
+    PrivateError,
+    ProofError,
     QueueFullError,
     ReadError,
+    SignatureError,
     WriteFailedError,
 )
-from audit.merkle import leaf_hash
+from audit.merkle import Edge, leaf_hash, verify_consistency
+from audit.private import MasterKey, open_private
 from audit.query import Filter, select
+from audit.reader import prove
+from audit.schema import APPLICATION_ID, FORMATS
 from audit.store import Store
 from audit.verify import Outcome, verify_log
 from audit_support import KINDS, FakeClock, Home, decision
@@ -349,6 +358,25 @@ def test_a_sink_that_raises_stops_the_writer_and_nobody_waits_for_ever():
         assert log.size >= 3
 
 
+def test_what_goes_wrong_in_the_writers_thread_is_told_to_who_waits_for_it():
+    home = Home()
+    log = home.open(create=True)
+    with pytest.raises(ZeroDivisionError):
+        log._writer.record(lambda stamp: 1 // 0)
+    with pytest.raises(WriteFailedError, match="ZeroDivisionError"):
+        log.close()
+
+
+def test_whoever_waits_when_the_thread_ends_is_told():
+    home = Home()
+    log = home.open(create=True)
+    log._store._kinds = None  # nothing that a group can be checked with
+    with pytest.raises(LogClosedError, match="writer stopped"):
+        log.append(decision(1), timeout_s=30)
+    with pytest.raises(WriteFailedError):
+        log.close()
+
+
 # -- opening --------------------------------------------------------------------------------------------------
 
 
@@ -479,6 +507,180 @@ def test_a_missing_or_foreign_checkpoint_file_stops_the_start():
     home.open().close()
 
 
+def test_what_is_remembered_elsewhere_must_be_in_the_log():
+    home = Home()
+    home.fill(3)
+    files = (home.db, home.checkpoint)
+    kept = [file.read_bytes() for file in files]
+    with home.open() as log:
+        log.append(decision(9))
+    remembered = home.checkpoint.read_text()
+    with home.open(outside=[remembered, kept[1].decode()]) as log:
+        assert log.size == 7
+        newest = log.checkpoint()
+    for file, content in zip(files, kept, strict=True):
+        file.write_bytes(content)  # database and checkpoint file of an older day: flawless in themselves
+    with pytest.raises(LogTruncatedError, match="remembered elsewhere proves 6"):
+        home.open(outside=[remembered])
+    forked = Home()
+    forked.key = home.key
+    with forked.open(create=True) as log:
+        for number in range(20, 30):
+            log.append(decision(number))
+    with pytest.raises(LogDamagedError, match="remembered elsewhere at 6"):
+        forked.open(outside=[remembered])
+    stranger = Home("test.example/01L")
+    stranger.fill(2)
+    with pytest.raises(LogForeignError, match="remembered elsewhere"):
+        home.open(outside=[stranger.checkpoint.read_text()])
+    with pytest.raises(LogDamagedError, match="remembered elsewhere"):
+        home.open(outside=["noise"])
+    with home.open(outside=[]) as log:
+        assert log.size == 5
+    assert Checkpoint.open(newest, home.key.verifier).size == 7
+
+
+def test_growth_is_proven_from_any_size_a_witness_may_hold():
+    home = Home()
+    with home.open(create=True) as log:
+        roots = {0: Edge().root()}
+        for number in range(1, 12):
+            log.append(decision(number))
+            old = Checkpoint.open(log.checkpoint(), home.key.verifier)
+            roots[old.size] = old.root
+        note = log.note
+        log.append(decision(12))
+        assert log.note == note  # looking seals nothing
+        for size, root in roots.items():
+            proven, path = log.prove_consistency(size)
+            new = Checkpoint.open(proven, home.key.verifier)
+            assert new.size == 12
+            if size:
+                verify_consistency(old=size, new=12, old_root=root, new_root=new.root, proof=path)
+            else:
+                assert path == ()
+        log.checkpoint()
+        assert log.prove_consistency(5, note) == (note, log.prove_consistency(5, note)[1])
+        assert len(log.prove_consistency(12, note)[1]) == 0
+        for wrong in (-1, 13):
+            with pytest.raises(ProofError):
+                log.prove_consistency(wrong, note)
+        with pytest.raises(SignatureError):
+            log.prove_consistency(3, note.replace("test.example/01K", "test.example/01L"))
+
+
+# -- the format before ------------------------------------------------------------------------------------------
+
+
+def format_1(home):
+    """A log as the first format had it: the same leaves, tiles and checkpoints in its own schema."""
+    home.fill(9)
+    database = sqlite3.connect(home.db)
+    content = {table: database.execute(f"SELECT {columns} FROM {table}").fetchall() for table, columns in TABLES}
+    database.close()
+    home.db.unlink()
+    database = sqlite3.connect(home.db, isolation_level=None)
+    database.execute("PRAGMA journal_mode = WAL")
+    for sql in (*FORMATS[1], f"PRAGMA application_id = {APPLICATION_ID}", "PRAGMA user_version = 1"):
+        database.execute(sql)
+    for table, columns in TABLES:
+        marks = ",".join("?" * len(columns.split(",")))
+        database.executemany(f"INSERT INTO {table}({columns}) VALUES ({marks})", content[table])
+    database.close()
+    return content
+
+
+TABLES = (
+    ("meta", "name, value"),
+    ("entries", "seq, leaf, leaf_hash"),
+    ("tiles", "level, idx, hashes"),
+    ("checkpoints", "size, note"),
+)
+
+
+def version(home):
+    database = sqlite3.connect(home.db)
+    try:
+        return database.execute("PRAGMA user_version").fetchone()[0]
+    finally:
+        database.close()
+
+
+def test_a_log_of_the_first_format_is_read_as_it_is_and_upgraded_by_its_writer():
+    home = Home()
+    content = format_1(home)
+    assert verify_log(home.db, home.key.verifier, outside=[home.checkpoint.read_text()]).outcome is Outcome.OK
+    assert len(list(select(home.db, Filter()))) == 10
+    assert prove(home.db, 3, home.key.verifier)[1].index == 3
+    with pytest.raises(PrivateError, match="format 1"):
+        open_private(home.db, 3, MasterKey(bytes(32)))
+    assert version(home) == 1  # whoever reads changes nothing
+    with home.open() as log:
+        assert (log.size, version(home)) == (11, 2)
+        log.append(decision(20))
+    database = sqlite3.connect(home.db)
+    for table, columns in TABLES:
+        now = database.execute(f"SELECT {columns} FROM {table}").fetchall()
+        if table != "tiles":
+            assert now[: len(content[table])] == content[table]
+    assert database.execute("SELECT decision FROM decisions WHERE seq = 1").fetchone() == ("BLOCK",)
+    database.close()
+    assert verify_log(home.db, home.key.verifier).records == 12
+
+
+def test_a_log_of_the_first_format_that_was_changed_is_not_upgraded():
+    home = Home()
+    format_1(home)
+    raw(home, "DROP VIEW decisions", "CREATE VIEW decisions AS SELECT 1")
+    with pytest.raises(LogDamagedError, match="decisions"):
+        home.open()
+    assert version(home) == 1
+
+
+def test_beginning_a_log_never_replaces_one_that_comes_in_between():
+    home = Home()
+    other = Home()
+    other.fill(2)
+    os.link(other.db, home.db)
+    with pytest.raises(LogExistsError, match="never replaces"):
+        create_log(home.db, home.checkpoint, home.key)
+    os.unlink(home.db)
+    os.symlink("nowhere", home.db)
+    with pytest.raises(LogExistsError, match="never replaces"):
+        create_log(home.db, home.checkpoint, home.key)
+    os.unlink(home.db)
+    done = subprocess.run(
+        [sys.executable, "-c", IN_BETWEEN, str(home.db), str(home.checkpoint), str(home.path / "keys"), str(other.db)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "LogExistsError\n"), done.stderr
+    assert os.path.samefile(home.db, other.db)
+
+
+IN_BETWEEN = """
+import os, sys
+from pathlib import Path
+from audit import keys
+from audit.disk import create_log
+from audit.errors import LogExistsError
+path, checkpoint, folder, other = map(Path, sys.argv[1:])
+there = []
+def watch(event, arguments):
+    if event in {"os.link", "os.rename"} and os.fspath(arguments[1]) == os.fspath(path) and not there:
+        there.append(1)
+        os.link(other, path)  # another process was quicker
+sys.addaudithook(watch)
+try:
+    create_log(path, checkpoint, keys.load(folder))
+except LogExistsError as error:
+    print(type(error).__name__)
+"""
+
+
 def test_an_unsealed_end_that_its_tiles_do_not_know_is_not_built_upon():
     home = Home()
     with home.open(create=True) as log:
@@ -529,6 +731,23 @@ def test_a_file_cut_in_the_middle_does_not_open():
     with pytest.raises((LogDamagedError, LogForeignError, WriteFailedError)):
         home.open()
     assert verify_log(home.db, home.key.verifier).outcome is not Outcome.OK
+
+
+def test_a_schema_that_is_not_even_text_is_damage():
+    home = Home()
+    home.fill(4)
+    content = home.db.read_bytes()
+    tried = 0
+    for at in range(len(content)):
+        if content.startswith(b"CREATE ", at):
+            tried += 1
+            home.db.write_bytes(content[: at + 7] + b"\xff" + content[at + 8 :])
+            with pytest.raises((LogDamagedError, LogForeignError)):
+                home.open()
+            with pytest.raises((LogDamagedError, LogForeignError)):
+                list(select(home.db, Filter()))
+            assert verify_log(home.db, home.key.verifier).outcome is not Outcome.OK
+    assert tried >= 10
 
 
 def test_an_intruder_in_the_database_closes_the_latch_for_good():

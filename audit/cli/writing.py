@@ -1,0 +1,86 @@
+"""What the commands share that write a log: opening it with its key, which no other process may have done."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from audit.cli.terms import FILE
+from audit.errors import KeyFileError, PassphraseError
+
+if TYPE_CHECKING:
+    from audit.log import Log
+
+__all__ = ["Access", "ask_twice", "opened", "writing"]
+
+_MAX_PASSPHRASE: Final = 4096
+
+
+class Access:
+    """Where the log's key and checkpoint are, and what opens the key; `passphrase` is known once it was needed."""
+
+    def __init__(self, keys: Path, checkpoint_file: Path | None, passphrase_fd: int | None) -> None:
+        self.keys = keys
+        self.checkpoint_file = checkpoint_file
+        self.passphrase: str | None = None
+        self._descriptor = passphrase_fd
+
+    def ask(self) -> str:
+        """The passphrase from the descriptor given, else from the terminal. Raises PassphraseError."""
+        if self._descriptor is None and not sys.stdin.isatty():
+            raise PassphraseError(f"the key in `{self.keys}` needs its passphrase; give it with `--passphrase-fd`")
+        if self._descriptor is None:
+            self.passphrase = click.prompt("Passphrase of the log's key", hide_input=True, err=True)
+        else:
+            self.passphrase = _read(self._descriptor)
+        return self.passphrase
+
+
+def writing(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that `Access` is made of."""
+    folder = click.Path(path_type=Path, file_okay=False)
+    for option in (
+        click.option(
+            "--passphrase-fd", type=click.IntRange(min=0), help="Read the key's passphrase from this descriptor."
+        ),
+        click.option("--checkpoint-file", type=FILE, help="The log's own checkpoint.  [default: beside DB]"),
+        click.option("--keys", "keys", type=folder, required=True, help="Directory with the log's key."),
+    ):
+        command = option(command)
+    return command
+
+
+def ask_twice() -> str:
+    """A new passphrase, typed twice. Raises PassphraseError where there is no terminal."""
+    if not sys.stdin.isatty():
+        raise PassphraseError("a new passphrase is typed on a terminal; there is none")
+    return str(click.prompt("New passphrase", hide_input=True, confirmation_prompt=True, err=True))
+
+
+@contextmanager
+def opened(db: Path, access: Access, program: str) -> Iterator["Log"]:
+    """The log, opened with the kinds it has. Raises AuditError, LogBusyError where its writer runs."""
+    from audit import keys
+    from audit.opening import open_log
+    from audit.reader import kinds_in_force
+
+    kinds = kinds_in_force(db)
+    try:
+        key = keys.load(access.keys, log=db)
+    except PassphraseError:
+        key = keys.load(access.keys, access.ask(), log=db)
+    with open_log(db, key, kinds, checkpoint_file=access.checkpoint_file, body={"program": program}) as log:
+        yield log
+
+
+def _read(descriptor: int) -> str:
+    try:
+        with open(descriptor, "rb") as file:
+            line = file.read(_MAX_PASSPHRASE).decode()
+    except (OSError, UnicodeDecodeError) as error:
+        raise KeyFileError(f"no passphrase can be read from the descriptor {descriptor}") from error
+    return line.removesuffix(os.linesep)
