@@ -33,7 +33,7 @@ class Edge:
     """The growing right edge of a tree: enough to append and to know the root, O(log n) in memory.
 
     `tiles[level]` holds the hashes of the level's unfinished tile; `_peaks` the roots of the complete subtrees that
-    make up the tree, largest first, one for each set bit of `size`.
+    make up the tree by their height: one for each set bit of `size`.
     """
 
     __slots__ = ("_peaks", "size", "tiles")
@@ -41,22 +41,21 @@ class Edge:
     def __init__(self) -> None:
         self.size = 0
         self.tiles: list[bytearray] = []
-        self._peaks: list[bytes] = []
+        self._peaks: dict[int, bytes] = {}
 
     @classmethod
     def load(cls, size: int, read: TileReader) -> "Edge":
         """The edge of a stored tree. Raises ProofError if a tile of the edge is shorter than `size` says."""
         edge = cls()
         edge.size = size
-        peaks: list[bytes] = []
         level, width = 0, size
         while width:
             width, count = divmod(width, WIDTH)
             tile = _take(read(level, width), count) if count else b""
             edge.tiles.append(bytearray(tile))
-            peaks[:0] = _tile_peaks(tile)
+            for bit, peak in _tile_peaks(tile):
+                edge._peaks[level * HEIGHT + bit] = peak
             level += 1
-        edge._peaks = peaks
         return edge
 
     def copy(self) -> "Edge":
@@ -64,32 +63,50 @@ class Edge:
         twin = Edge()
         twin.size = self.size
         twin.tiles = [bytearray(tile) for tile in self.tiles]
-        twin._peaks = list(self._peaks)
+        twin._peaks = dict(self._peaks)
         return twin
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both would grow alike."""
+        if not isinstance(other, Edge):
+            return NotImplemented
+        return (self.size, self.tiles, self._peaks) == (other.size, other.tiles, other._peaks)
+
+    __hash__ = None  # type: ignore[assignment]  # it grows
 
     def append(self, digest: bytes) -> list[tuple[int, int, bytes]]:
         """Add a leaf hash; returns the tiles it completed as (level, index, hashes)."""
+        return self.extend((digest,))
+
+    def extend(self, digests: Sequence[bytes]) -> list[tuple[int, int, bytes]]:
+        """Add leaf hashes; returns the tiles they completed as (level, index, hashes), level by level."""
         done: list[tuple[int, int, bytes]] = []
-        self._put(0, digest, done)
-        count, height = self.size, 0
-        while count & 1:
-            digest = node_hash(self._peaks.pop(), digest)
-            height += 1
+        # INVARIANT: `nodes` are complete subtrees of the height, the first of them at index `first` in their row
+        nodes, first, height = list(digests), self.size, 0
+        self.size += len(nodes)
+        while nodes:
             if height % HEIGHT == 0:
-                self._put(height // HEIGHT, digest, done)
-            count >>= 1
-        self._peaks.append(digest)
-        self.size += 1
+                self._put(height // HEIGHT, first, nodes, done)
+            if first & 1:
+                nodes.insert(0, self._peaks.pop(height))
+            if len(nodes) & 1:
+                self._peaks[height] = nodes.pop()
+            pairs = iter(nodes)
+            nodes = [sha256(b"\x01" + left + right).digest() for left, right in zip(pairs, pairs, strict=True)]
+            first >>= 1
+            height += 1
         return done
 
-    def _put(self, level: int, digest: bytes, done: list[tuple[int, int, bytes]]) -> None:
+    def _put(self, level: int, first: int, nodes: Sequence[bytes], done: list[tuple[int, int, bytes]]) -> None:
         if level == len(self.tiles):
             self.tiles.append(bytearray())
         tile = self.tiles[level]
-        tile += digest
-        if len(tile) == WIDTH * HASH:
-            done.append((level, self.size >> (HEIGHT * (level + 1)), bytes(tile)))
-            tile.clear()
+        tile += b"".join(nodes)
+        index = first >> HEIGHT
+        while len(tile) >= WIDTH * HASH:
+            done.append((level, index, bytes(tile[: WIDTH * HASH])))
+            del tile[: WIDTH * HASH]
+            index += 1
 
     def partial(self) -> Iterator[tuple[int, int, bytes]]:
         """The unfinished tiles as (level, index, hashes)."""
@@ -99,12 +116,11 @@ class Edge:
 
     def root(self) -> bytes:
         """The root of the tree as it stands (RFC 9162, 2.1.1)."""
-        if not self._peaks:
-            return EMPTY_ROOT
-        root = self._peaks[-1]
-        for peak in reversed(self._peaks[:-1]):
-            root = node_hash(peak, root)
-        return root
+        root: bytes | None = None
+        for height in sorted(self._peaks):
+            peak = self._peaks[height]
+            root = peak if root is None else node_hash(peak, root)
+        return EMPTY_ROOT if root is None else root
 
 
 def tile_count(size: int) -> int:
@@ -243,14 +259,13 @@ def _fold(hashes: bytes) -> bytes:
     return row[0]
 
 
-def _tile_peaks(tile: bytes) -> list[bytes]:
-    peaks: list[bytes] = []
+def _tile_peaks(tile: bytes) -> Iterator[tuple[int, bytes]]:
+    """The roots of the complete subtrees that a tile's hashes make up, each with its height in the tile."""
     at, count = 0, len(tile) // HASH
     for bit in reversed(range(HEIGHT)):
         if count >> bit & 1:
-            peaks.append(_fold(tile[at * HASH : (at + (1 << bit)) * HASH]))
+            yield bit, _fold(tile[at * HASH : (at + (1 << bit)) * HASH])
             at += 1 << bit
-    return peaks
 
 
 def _range(low: int, high: int, read: TileReader) -> bytes:

@@ -95,6 +95,26 @@ def test_subtree_inclusion_vectors():
     assert seen == 204
 
 
+def test_subtree_consistency_vectors():
+    """A subtree that begins at the first leaf is the tree of an older size; others have no counterpart in RFC 9162."""
+    seen = 0
+    for name, case in vectors("subtreeconsistency"):
+        if case["start"] or (case["end"] == 0 and not case["wantErr"]):  # nothing is proven from the empty tree
+            continue
+        seen += 1
+        failed = outcome(
+            lambda case=case: verify_consistency(
+                old=case["end"],
+                new=case["size"],
+                old_root=case["root1"],
+                new_root=case["root2"],
+                proof=case["proof"],
+            )
+        )
+        assert failed == case["wantErr"], name
+    assert seen == 100
+
+
 def reference(hashes):
     """MTH of RFC 9162, 2.1.1, as written there."""
     if not hashes:
