@@ -12,10 +12,18 @@ __all__ = ["main"]
 
 # name: (module, one line for `--help`)
 COMMANDS: Final = {
+    "list": ("audit.cli.list", "List records, with filters."),
+    "show": ("audit.cli.show", "Tell the story of one call."),
+    "tail": ("audit.cli.tail", "Show the newest records and those that come."),
+    "stats": ("audit.cli.stats", "Count what a log holds."),
     "verify": ("audit.cli.verify", "Verify a whole log."),
     "prove": ("audit.cli.prove", "Print the proof of a record."),
     "checkpoint": ("audit.cli.checkpoint", "Print the newest checkpoint."),
-    "list": ("audit.cli.list", "List records, with filters."),
+    "export": ("audit.cli.export", "Export records, or a bundle that verifies alone."),
+    "redact": ("audit.cli.redact", "Destroy what is kept, sealed, beside records."),
+    "rotate-key": ("audit.cli.rotate", "Give a log a new key."),
+    "open": ("audit.cli.open", "Open what is kept beside a record."),
+    "witness": ("audit.cli.witness", "Remember, for others, how far their logs grew."),
 }
 
 
