@@ -247,9 +247,11 @@ async def _start_line(sidecar: Sidecar, gate: ShieldGate, offer: Offer, *, asks:
     log = ""
     async with AsyncClient(sidecar.endpoint, sidecar.token) as client:
         with contextlib.suppress(ClientError):
-            size = (await client.ready()).report.get("log")
-            if isinstance(size, dict) and isinstance(size.get("size"), int):
-                log = f" · log {size['size']} records"
+            said = (await client.ready()).report.get("log")
+            if isinstance(said, dict) and isinstance(said.get("size"), int):
+                # who knows the log's own name notices that another was begun
+                name = single_line(str(said.get("id", "")).rpartition("/")[2])
+                log = f" · log {name}, {said['size']} records"
     shield = "embedded, started here" if sidecar.embedded else "found"
     person = "asks here" if asks else "asks nobody" if sidecar.embedded else "asks through `shield approvals`"
     return (

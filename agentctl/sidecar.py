@@ -48,9 +48,10 @@ _PASSED: Final = (
     "TMPDIR",
     "TZ",
     "USER",
-    # where our own directories are, for Shield to protect them
+    # where our own directories are, for Shield to protect them, and where it remembers its log
     "XDG_CONFIG_HOME",
     "XDG_DATA_HOME",
+    "XDG_STATE_HOME",
 )
 
 

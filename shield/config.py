@@ -21,6 +21,7 @@ __all__ = [
     "Config",
     "Home",
     "agent_homes",
+    "checkpoints_folder",
     "exec_env",
     "home_from",
     "load",
@@ -40,6 +41,7 @@ _NEVER = re.compile(
     r"BASH_.*|ENV|LD_.*|DYLD_.*|PYTHON.*|NODE_OPTIONS|NODE_PATH|GIT_.*|SHELLOPTS|BASHOPTS|PROMPT_COMMAND|PS4|IFS|CDPATH"
     r"|GLOBIGNORE|SHIELD_.*|AGENTCTL_.*|PERL5.*|PERLLIB|RUBYOPT|RUBYLIB|JAVA_TOOL_OPTIONS|SHELL|PATH|HOME"
 )
+_WITNESS = re.compile(r"https?://[!-~]+ [!-~]+")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -98,6 +100,36 @@ class Tier1(_Section):
     model: str = Field(default="tier1", min_length=1)
 
 
+class Audit(_Section):
+    """`checkpoints` is the folder that remembers the newest checkpoint besides the log, see `checkpoints_folder`;
+    a witness is `URL VKEY`. `payloads` keeps actions, secrets taken out, encrypted beside the log."""
+
+    checkpoints: str | None = None
+    syslog: bool = False
+    witnesses: tuple[str, ...] = ()
+    interval_s: float = Field(default=5.0, ge=0.1, le=3_600)
+    payloads: bool = False
+
+    @field_validator("checkpoints")
+    @classmethod
+    def _absolute(cls, value: str | None) -> str | None:
+        if value and (not os.path.isabs(value) or "\0" in value):
+            raise ValueError(f"`{value}` is not absolute; give the whole path of a folder")
+        return value
+
+    @field_validator("witnesses")
+    @classmethod
+    def _pairs(cls, values: tuple[str, ...]) -> tuple[str, ...]:
+        for value in values:
+            if not _WITNESS.fullmatch(value):
+                raise ValueError(
+                    f"`{value[:128]}` is no witness; write `https://HOST VKEY`, as the witness shows its key"
+                )
+        if len(set(values)) != len(values):
+            raise ValueError("a witness stands twice; keep it once")
+        return values
+
+
 class Config(_Section):
     """`shield.toml` with its overrides; the defaults are those of an empty file."""
 
@@ -109,6 +141,7 @@ class Config(_Section):
     protection: Protection = Protection()
     facts: Facts = Facts()
     tier1: Tier1 = Tier1()
+    audit: Audit = Audit()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,6 +169,10 @@ class Home:
     @property
     def audit_vkey(self) -> str:
         return os.path.join(self.keys, "audit.vkey")
+
+    @property
+    def audit_private(self) -> str:
+        return os.path.join(self.keys, "private.key")
 
     @property
     def audit_db(self) -> str:
@@ -177,6 +214,11 @@ class Home:
     def permit_key(self) -> str:
         """The public half of the running Shield's permit key, for who did not start it."""
         return os.path.join(self.run, "permit.pub")
+
+    @property
+    def old(self) -> str:
+        """Logs that a person replaced by new ones, each with its keys."""
+        return os.path.join(self.path, "old")
 
     @property
     def trusted(self) -> str:
@@ -268,6 +310,17 @@ def agent_homes(environ: Mapping[str, str]) -> tuple[str, ...]:
     bases = (("XDG_CONFIG_HOME", ".config"), ("XDG_DATA_HOME", os.path.join(".local", "share")))
     given = ((environ.get(name, ""), os.path.join(user, default)) for name, default in bases)
     return tuple(os.path.join(base if os.path.isabs(base) else default, "agentctl") for base, default in given)
+
+
+def checkpoints_folder(config: Config, environ: Mapping[str, str]) -> str:
+    """Where the newest checkpoint of every log of this user is remembered, outside of every home: what the owner says,
+    else `shield` in the user's state directory (XDG Base Directory Specification). Every link is followed."""
+    given = config.audit.checkpoints
+    if not given:
+        state = environ.get("XDG_STATE_HOME", "")
+        base = state if os.path.isabs(state) else os.path.join(user_home(environ), ".local", "state")
+        given = os.path.join(base, "shield")
+    return os.path.realpath(given)
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------

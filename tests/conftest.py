@@ -19,7 +19,14 @@ def _one_folder_for_all_temporary_ones():
     """What a test makes with `tempfile` goes away with the run. Short: socket paths end at 107 bytes."""
     folder = tempfile.tempdir = tempfile.mkdtemp(prefix="sh")
     os.chmod(folder, 0o711)  # tests that become another user pass through it
+    # a Shield that is started without a home directory of its own remembers its log here, not in the person's
+    before = os.environ.get("XDG_STATE_HOME")
+    os.environ["XDG_STATE_HOME"] = os.path.join(folder, "state")
     yield
+    if before is None:
+        del os.environ["XDG_STATE_HOME"]
+    else:
+        os.environ["XDG_STATE_HOME"] = before
     tempfile.tempdir = None
     shutil.rmtree(folder, ignore_errors=True)
 

@@ -181,7 +181,7 @@ class FakeShield:
         if route == "/healthz":
             return self.json({"status": "ok"})
         if route == "/readyz":
-            return self.json({"ready": True, "log": {"size": self.seq, "unsealed": 0}})
+            return self.json({"ready": True, "log": {"id": "shield.local/FAKE", "size": self.seq, "unsealed": 0}})
         return self.problem(404, "route.unknown", f"no route `{route}`")
 
     def verdict(self, action: Mapping[str, Any], decision: str | None = None) -> dict[str, Any]:

@@ -43,12 +43,14 @@ class MemoryLog:
     fail: bool = False
     only: str | None = None
 
-    async def append(self, kind, body, *, session=None, agent=None, call_id=None, ref=None):
+    async def append(self, kind, body, *, session=None, agent=None, call_id=None, ref=None, kept=None):
         await asyncio.sleep(0)
         if self.fail or kind == self.only:
             raise RecordError("no space left on `audit.db`; free space, then `shield status`")
         json.dumps(body, allow_nan=False)
-        self.records.append({"kind": kind, "body": body, "session": session, "call_id": call_id, "ref": ref})
+        self.records.append(
+            {"kind": kind, "body": body, "session": session, "call_id": call_id, "ref": ref, "kept": kept}
+        )
         return Appended(seq=len(self.records) - 1)
 
     @property

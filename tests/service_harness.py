@@ -24,7 +24,7 @@ from shield.service.call import Context
 from shield.service.listener import listen_unix
 from shield.service.metrics import Metrics
 from shield.service.openapi import describe
-from shield.service.ports import Reloaded, Standing
+from shield.service.ports import Reloaded, Remembered, Standing
 from shield.service.routes import ROUTES
 from shield.service.server import make_server
 from shield.service.tokens import TokenBook, issue
@@ -211,9 +211,11 @@ class FakeJudge:
 class FakeJournal:
     size = 3
     unsealed = 1
+    name = "shield.local/X"
 
     def __init__(self) -> None:
         self.trouble: str | None = None
+        self.remembered = (Remembered(name="file", size=2, age_s=1.5, behind_s=0.0, trouble=None),)
 
     def records(self, start, limit, filters):
         leaves = [f'{{"seq":{seq},"kind":"decision"}}'.encode() for seq in range(self.size)]
@@ -223,6 +225,9 @@ class FakeJournal:
         if self.trouble is not None:
             raise RecordError(self.trouble)
         return "shield.local/X\n3\nAAAA\n\n— shield.local/X AAAA\n"
+
+    def proof(self, seq):
+        return f"c2sp.org/tlog-proof@v1\nindex {seq}\n\n{self.checkpoint()}"
 
 
 class FakeOperator:

@@ -12,7 +12,7 @@ __all__ = ["main"]
 
 # name: (module, one line for `--help`)
 COMMANDS: Final = {
-    "list": ("audit.cli.list", "List records, with filters."),
+    "list": ("audit.cli.listing", "List records, with filters."),
     "show": ("audit.cli.show", "Tell the story of one call."),
     "tail": ("audit.cli.tail", "Show the newest records and those that come."),
     "stats": ("audit.cli.stats", "Count what a log holds."),
@@ -22,7 +22,7 @@ COMMANDS: Final = {
     "export": ("audit.cli.export", "Export records, or a bundle that verifies alone."),
     "redact": ("audit.cli.redact", "Destroy what is kept, sealed, beside records."),
     "rotate-key": ("audit.cli.rotate", "Give a log a new key."),
-    "open": ("audit.cli.open", "Open what is kept beside a record."),
+    "open": ("audit.cli.opened", "Open what is kept beside a record."),
     "witness": ("audit.cli.witness", "Remember, for others, how far their logs grew."),
 }
 

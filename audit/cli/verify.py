@@ -45,8 +45,7 @@ def command(
 
     With --witness-key, each checkpoint in a --witness file must carry the cosignature of such a witness.
     """
-    from audit.cosignature import WitnessKey
-    from audit.keys import read_verify_key
+    from audit.keys import read_verify_key, read_witness_key
     from audit.verify import Outcome, Outside, verify_log
 
     with explained():
@@ -54,7 +53,7 @@ def command(
         outside = Outside(
             since=tuple(_notes(since)),
             notes=tuple(_notes(witness)),
-            witnesses=tuple(WitnessKey.parse(file.read_text(encoding="utf-8")) for file in witness_keys),
+            witnesses=tuple(read_witness_key(file) for file in witness_keys),
         )
         with _progress(quiet=quiet or as_json) as progress:
             report = verify_log(path, key, outside=outside, jobs=jobs, progress=progress)

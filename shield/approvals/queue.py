@@ -236,6 +236,9 @@ class ApprovalQueue:
             self._forget_oldest(asked.owner)
         if changed:
             await self._notify()
+        if asked is not None:
+            # file and queue have forgotten the action by now; who answers is shown it once more
+            approval = replace(approval, request=asked.approval.request, facts=asked.approval.facts)
         return approval, changed
 
     def _forget_oldest(self, owner: str) -> None:

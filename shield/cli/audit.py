@@ -1,14 +1,21 @@
 """`shield audit`: the log's own command line with this home's paths."""
 
+import contextlib
 import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 
 import click
 
-from shield.config import home_from
+from audit.cli import COMMANDS
+from shield.config import Home, checkpoints_folder, home_from, load
+from shield.errors import ConfigError
 
 __all__ = ["command"]
 
-_KEYED = frozenset({"verify", "prove"})
+_WRITING = frozenset({"redact", "rotate-key"})
+_AGAINST = {"verify": "--witness", "show": "--checkpoint"}  # which option takes what is remembered elsewhere
+_WITHOUT_LOG = frozenset({"witness"})
 
 
 @click.group(
@@ -18,6 +25,8 @@ _KEYED = frozenset({"verify", "prove"})
 )
 def command() -> None:
     """Read and verify this home's audit log, offline, as `python -P -m audit` does with a copy of it.
+
+    `redact` and `rotate-key` write the log: stop Shield first.
 
     Exit codes: 0 all is well; 1 tampered; 2 cannot tell.
     """
@@ -31,16 +40,60 @@ def _delegate(name: str, line: str) -> None:
     def run(arguments: tuple[str, ...]) -> None:
         from audit.cli import main
 
+        if name in _WITHOUT_LOG:
+            main([name, *arguments], prog_name="shield audit")
+            return
         home = home_from(os.environ)
-        given = [name, home.audit_db, *arguments]
-        if name in _KEYED:
-            given += ["--key", home.audit_vkey]
-        if name == "verify" and os.path.lexists(home.audit_checkpoint):
-            given += ["--checkpoint", home.audit_checkpoint]
-        main(given, prog_name="shield audit")
+        given = [name, home.audit_db, *arguments, *_filled(name, home, arguments, os.environ)]
+        with _stopped(home) if name in _WRITING and "--help" not in arguments else contextlib.nullcontext():
+            main(given, prog_name="shield audit")
 
 
-_delegate("verify", "Verify the whole log: 0 ok, 1 tampered, 2 cannot tell.")
-_delegate("list", "List records, with filters.")
-_delegate("prove", "Print the proof of a record.")
-_delegate("checkpoint", "Print the newest checkpoint.")
+def _filled(name: str, home: Home, arguments: tuple[str, ...], environ: Mapping[str, str]) -> Iterable[str]:
+    """The options that say where things of this home are, but for those that were given."""
+    from audit.cli import main
+
+    found = main.get_command(click.Context(main), name)
+    known = {option for parameter in ([] if found is None else found.params) for option in parameter.opts}
+    given = {argument.partition("=")[0] for argument in arguments}
+    for option, path in (
+        ("--key", home.audit_vkey),
+        ("--keys", home.keys),
+        ("--private-key", home.audit_private),
+        ("--checkpoint-file", home.audit_checkpoint),
+    ):
+        if option in known and option not in given and os.path.lexists(path):
+            yield from (option, path)
+    # INVARIANT: the checkpoint file beside the log is none of them: who can rewrite the one can rewrite the other
+    if name in _AGAINST:
+        for path in _outside(home, environ):
+            yield from (_AGAINST[name], path)
+
+
+def _outside(home: Home, environ: Mapping[str, str]) -> Iterable[str]:
+    """The files that remember checkpoints of this home's log out of its reach; of the folder's own the last two."""
+    from audit.errors import AuditError
+    from audit.keys import read_verify_key
+    from audit.sinks.file import FileSink
+    from audit.sinks.folder import file_name
+
+    try:
+        log = read_verify_key(Path(home.audit_vkey)).name
+        folder = Path(checkpoints_folder(load(home, environ), environ))
+        yield from (str(path) for path in FileSink(folder, log).files()[-2:])
+        yield from (str(path) for path in sorted(folder.glob(f"{file_name(log)}.*.cosigned")))
+    except (AuditError, ConfigError, OSError) as error:
+        click.echo(f"shield: what is remembered elsewhere is left out: {error}", err=True)
+
+
+@contextlib.contextmanager
+def _stopped(home: Home) -> Iterator[None]:
+    """Nobody else has the home while this runs."""
+    from shield.service.listener import claimed
+
+    with claimed(home):
+        yield
+
+
+for _name, (_, _line) in COMMANDS.items():
+    _delegate(_name, _line)

@@ -11,9 +11,9 @@ from shield.client import Client, Endpoint, agent_token, check_home, refuse_proj
 from shield.config import Home, load, token_from, user_home
 from shield.errors import ConfigError
 
-__all__ = ["connect", "endpoint", "person_token"]
+__all__ = ["connect", "endpoint", "from_pipe", "person_token"]
 
-_TOKEN_MAX = 4096
+_SECRET_MAX = 4096
 
 
 def endpoint(home: Home, environ: Mapping[str, str]) -> Endpoint:
@@ -29,7 +29,7 @@ def person_token(environ: Mapping[str, str], *, role: str, descriptor: int | Non
 
     Never an argument: those can be read by every process. Raises ConfigError.
     """
-    given = token_from(environ) if descriptor is None else _from_pipe(descriptor)
+    given = token_from(environ) if descriptor is None else from_pipe(descriptor).strip()
     if given is None:
         with warnings.catch_warnings():
             # without a terminal it would read standard input, and show what is typed
@@ -43,13 +43,14 @@ def person_token(environ: Mapping[str, str], *, role: str, descriptor: int | Non
     return given
 
 
-def _from_pipe(descriptor: int) -> str:
+def from_pipe(descriptor: int) -> str:
+    """The secret that a pipe gives, to its end. Raises ConfigError for what is no pipe: secrets are kept in no file."""
     try:
         mode = os.fstat(descriptor).st_mode
         if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
-            raise ConfigError(f"the descriptor {descriptor} is no pipe: tokens are never kept in a file")
+            raise ConfigError(f"the descriptor {descriptor} is no pipe: a secret is never kept in a file")
         with os.fdopen(descriptor, "rb") as pipe:
-            return pipe.read(_TOKEN_MAX).decode("ascii", "replace").strip()
+            return pipe.read(_SECRET_MAX).decode("utf-8", "replace")
     except OSError:
         raise ConfigError(f"the descriptor {descriptor} cannot be read; pass the read end of a pipe") from None
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from shield.config import Config, Home, agent_homes, exec_env, home_from, user_home
+from shield.config import Config, Home, agent_homes, checkpoints_folder, exec_env, home_from, user_home
 from shield.errors import ConfigError
 from shield.facts.local import LocalFiles
 from shield.facts.place import Place, Protected
@@ -85,7 +85,7 @@ def _protected(state: Home, config: Config, environ: Mapping[str, str], *, path:
     # No service runs, so where its socket would be, and whether its path is short enough, is of no concern: the whole
     # home is guarded, and the default socket is in it.
     guarded = protected(Home(path="/nonexistent"), config, pids=frozenset(), installed=installation(path=path))
-    return replace(guarded, state=(state.path, *agent_homes(environ)))
+    return replace(guarded, state=(state.path, *agent_homes(environ), checkpoints_folder(config, environ)))
 
 
 def _root(workspace: str, user: str) -> str:

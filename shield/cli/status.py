@@ -52,5 +52,26 @@ def _lines(report: Mapping[str, Any]) -> list[str]:
     lines += [f"          {name}: {count}" for name, count in (rules["by_rule"] or {}).items()]
     lines.append("tiers     " + ", ".join(f"{tier} {state}" for tier, state in report["tiers"].items()))
     lines.append(f"log       {log['size']} records, {log['unsealed']} after the newest checkpoint")
+    lines += _elsewhere(log["outside"])
     lines.append(f"approvals {report['approvals']['pending']} pending")
     return lines
+
+
+def _elsewhere(outside: Mapping[str, Any]) -> list[str]:
+    """How far the log is confirmed out of its reach: whoever has its key can still rewrite what came after that."""
+    places = outside["places"] or [{**outside, "name": ""}]
+    return [
+        "outside   "
+        + ("nothing confirmed yet" if place["size"] is None else f"{place['size']} records confirmed")
+        + ("" if place["age_s"] is None else f" {_ago(place['age_s'])} ago")
+        + (f", {place['name']}" if place["name"] else "")
+        + (f", behind for {_ago(place['behind_s'])}" if place["behind_s"] else "")
+        for place in places
+    ]
+
+
+def _ago(seconds: int) -> str:
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds // size} {unit}"
+    return f"{seconds} s"

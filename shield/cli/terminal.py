@@ -1,7 +1,9 @@
 """The person at the controlling terminal, and nobody else: what a pipe, a file, an agent's shell says is not heard."""
 
+import getpass
 import os
 import termios
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import TextIOWrapper
@@ -9,7 +11,7 @@ from io import TextIOWrapper
 from shield.client.keyboard import Keyboard
 from shield.errors import ConfigError
 
-__all__ = ["confirm", "tell", "terminal"]
+__all__ = ["confirm", "tell", "terminal", "unseen"]
 
 TERMINAL = "/dev/tty"
 _PATIENCE_S = 600.0
@@ -51,6 +53,19 @@ def confirm(question: str, *, term: str, word: str = "yes") -> bool:
                 if said.typed:
                     return said.text.strip() == word
                 line.write("that was not typed key by key: an answer is never taken from a paste\n")
+
+
+def unseen(prompt: str) -> str:
+    """What the person typed without seeing it, for a secret. Raises ConfigError where there is no terminal."""
+    with terminal():
+        pass
+    with warnings.catch_warnings():
+        # without a terminal of its own it would read standard input, and show what is typed
+        warnings.simplefilter("error", getpass.GetPassWarning)
+        try:
+            return getpass.getpass(prompt)
+        except (EOFError, OSError, getpass.GetPassWarning):
+            raise ConfigError("nothing was typed; run it by hand in a terminal") from None
 
 
 def tell(text: str) -> None:

@@ -4,10 +4,12 @@
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from shield.approvals.queue import ApprovalQueue
 from shield.errors import Reason
 from shield.facts.place import Place
+from shield.facts.secrets import redact
 from shield.permits import PermitKey
 from shield.pipeline.evaluate import Evaluator, dry_run
 from shield.pipeline.judge import PolicyTier
@@ -47,6 +49,7 @@ class Pipeline:
         sessions: SessionBook,
         approvals: ApprovalQueue,
         key: PermitKey,
+        payloads: bool = False,
     ) -> None:
         ledger = Ledger()
         self.sessions = sessions
@@ -61,6 +64,7 @@ class Pipeline:
             approvals=approvals,
             key=key,
             ledger=ledger,
+            payloads=payloads,
         )
         self._rejections = Rejections(recorder, clock)
         self._redeemer = Redeemer(evaluator=self._evaluator, sessions=sessions, key=key, rejections=self._rejections)
@@ -84,6 +88,8 @@ class Pipeline:
 
     async def answer(self, approval_id: str, answer: ApprovalAnswer, *, by: str) -> Approval:
         """What a person said. Recorded before it counts. Raises RefusedError `approval.*`, RecordError."""
+        # it is kept, logged and told to the agent: a secret that was pasted into it by mistake goes no further
+        answer = replace(answer, note=redact(answer.note)[0])
         return await self.approvals.answer(approval_id, answer, by=by, record=self._evaluator.record_answer)
 
     async def rejected(self, reason: Reason, raw: bytes, peer_uid: int | None) -> None:

@@ -18,7 +18,8 @@ from shield.pipeline.bodies import SALT_BYTES, approval_body, decision_body
 from shield.pipeline.judge import FACTS_SECONDS, LATE, Judged, PolicyTier, judge
 from shield.pipeline.ledger import Evaluation, Issued, Ledger
 from shield.pipeline.pool import Pool
-from shield.pipeline.ports import Clock, Recorder
+from shield.pipeline.ports import Clock, Kept, Recorder
+from shield.pipeline.redacted import Known, content
 from shield.pipeline.verdict import evidence_of, expiry, unrecorded, verdict_of
 from shield.tiers.absent import AbsentTier
 from shield.tiers.floor import required_isolation
@@ -26,6 +27,7 @@ from shield.tiers.person import no_approver, person
 from shield.tiers.settle import Settled, need_of, settle
 from shield.tiers.tier import Case, UpperTier, blocked
 from shield.types import (
+    Action,
     ActionRequest,
     Answer,
     Approval,
@@ -46,6 +48,7 @@ from shield.ulid import Entropy, new_ulid
 __all__ = ["Evaluator", "dry_run"]
 
 _LOOKS = 3  # an editor may put a new file in place while the old one is being looked at
+_LARGE = 64 * 1024  # bytes of an action from which on redacting it is done in a thread
 _DEADLINE_S = FACTS_SECONDS * 2  # a disk that does not answer must not hold a verdict back
 _ABSENT = (AbsentTier(tier=Tier.CLASSIFIER), AbsentTier(tier=Tier.JUDGE))
 
@@ -82,7 +85,8 @@ def dry_run(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluator:
-    """Everything a verdict needs, passed in. `policy` and `place_for` are asked anew for every call."""
+    """Everything a verdict needs, passed in. `policy` and `place_for` are asked anew for every call; `payloads` keeps
+    each action sealed beside its record."""
 
     policy: Callable[[Session | None], PolicyTier]
     place_for: Callable[[ActionRequest, Session | None], Place]
@@ -92,6 +96,7 @@ class Evaluator:
     approvals: ApprovalQueue
     key: PermitKey
     ledger: Ledger
+    payloads: bool = False
     tiers: Sequence[UpperTier] = _ABSENT
     entropy: Entropy = field(default_factory=Entropy)
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
@@ -321,6 +326,11 @@ class Evaluator:
         answer: int | None,
     ) -> int:
         """The seq of the durable record. Raises RecordError."""
+        known = Known(request.action, judged.facts)
+        kept = Kept(
+            salt=self.entropy.take(SALT_BYTES),
+            content=await self._content(request.action, known) if self.payloads else b"",
+        )
         body = decision_body(
             request,
             settled,
@@ -329,15 +339,21 @@ class Evaluator:
             approval=None if question is None else question.id,
             expires_at=expires_at,
             evidence=evidence_of(settled, judged),
-            salt=self.entropy.take(SALT_BYTES),
+            salt=kept.salt,
             state=binding.state or None,
             env=binding.env or None,
             permit=call_id if permitted else None,
+            known=known,
+            kept=kept.content,
         )
         appended = await self.recorder.append(
-            "decision", body, session=binding.session or None, agent=agent, call_id=call_id, ref=answer
+            "decision", body, session=binding.session or None, agent=agent, call_id=call_id, ref=answer, kept=kept
         )
         return appended.seq
+
+    async def _content(self, action: Action, known: Known) -> bytes:
+        large = len(action.canonical) > _LARGE
+        return await asyncio.to_thread(content, action, known) if large else content(action, known)
 
     async def _withdraw(self, approval_id: str) -> None:
         try:

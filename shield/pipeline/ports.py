@@ -7,7 +7,7 @@ from typing import Protocol
 
 from shield.types import Json
 
-__all__ = ["Appended", "Clock", "Recorder", "system_clock"]
+__all__ = ["Appended", "Clock", "Kept", "Recorder", "system_clock"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +30,15 @@ class Appended:
     seq: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """What is sealed beside a record and can be deleted later: the salt of its commitments, and what they commit to
+    (empty: only the salt)."""
+
+    salt: bytes
+    content: bytes = b""
+
+
 class Recorder(Protocol):
     """The audit log as the pipeline sees it."""
 
@@ -42,8 +51,9 @@ class Recorder(Protocol):
         agent: str | None = None,
         call_id: str | None = None,
         ref: int | None = None,
+        kept: Kept | None = None,
     ) -> Appended:
-        """Returns only after the record is durable. Raises RecordError."""
+        """Returns only after the record, and what is kept of it, is durable. Raises RecordError."""
 
     @property
     def healthy(self) -> bool:

@@ -7,10 +7,11 @@ from shield.config import Home
 from shield.errors import ConfigError, RecordError, StateError
 from shield.service.home import is_empty, prepare
 from shield.service.log import begin_log, create_key
+from shield.service.outside import list_log, refuse_second
 from shield.service.tokens import Token, TokenBook, issue, read_book, write_agent_token, write_book
 from shield.types import Role
 
-__all__ = ["SHOWN_ONCE", "Birth", "initialise", "new_tokens", "with_approver"]
+__all__ = ["SHOWN_ONCE", "Birth", "agent_token", "initialise", "log_name", "new_tokens", "with_approver"]
 
 SHOWN_ONCE = (Role.APPROVER, Role.ADMIN, Role.AUDITOR)
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
@@ -18,30 +19,55 @@ _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Birth:
-    """What `initialise` did. `secrets` by role are in this value alone: show them once, never store them."""
+    """What `initialise` did. `secrets` by role are in this value alone: show them once, never store them. `said` are
+    remarks for the person."""
 
     log: str
     secrets: dict[Role, str]
+    said: tuple[str, ...] = ()
 
 
-def initialise(home: Home, *, now_ms: int, roles: tuple[Role, ...] = SHOWN_ONCE) -> Birth:
-    """Begin a home: key, empty log, tokens; `roles` get theirs at once. The caller holds the lock (`claimed`).
+def initialise(
+    home: Home,
+    *,
+    now_ms: int,
+    checkpoints: str,
+    roles: tuple[Role, ...] = SHOWN_ONCE,
+    passphrase: str | None = None,
+) -> Birth:
+    """Begin a home: keys, empty log, tokens; `roles` get theirs at once. The caller holds the lock (`claimed`).
 
-    Raises StateError where anything of an earlier one is left, ConfigError, RecordError."""
+    Raises StateError where anything of an earlier one is left, here or in the folder `checkpoints`, ConfigError,
+    RecordError."""
     prepare(home)
     if not is_empty(home):
         raise StateError(f"`{home.path}` has been begun already; use it, or move it away to begin anew")
-    name = "shield.local/" + "".join(_ALPHABET[byte & 31] for byte in os.urandom(26))
-    key = create_key(home, name)
+    refuse_second(checkpoints, home)
+    key = create_key(home, log_name(), passphrase)
     log = begin_log(home, key)
     try:
         log.close()
     except Exception as error:  # noqa: BLE001  # audit's tree; whatever it is, there is no usable log
         raise RecordError(f"the new log could not be written: {error}; free space, remove `{home.path}`") from None
+    trouble = list_log(checkpoints, home, key.verifier)
+    agent_token(home, now_ms=now_ms)
+    return Birth(
+        log=key.name,
+        secrets=new_tokens(home, roles, now_ms=now_ms) if roles else {},
+        said=() if trouble is None else (trouble,),
+    )
+
+
+def log_name() -> str:
+    """A name that no other log has: 26 random characters."""
+    return "shield.local/" + "".join(_ALPHABET[byte & 31] for byte in os.urandom(26))
+
+
+def agent_token(home: Home, *, now_ms: int) -> None:
+    """Begin the book of tokens with the agent's. Raises ConfigError."""
     agent, secret = issue(Role.AGENT, "agent", os.urandom, created_at=now_ms)
     write_agent_token(home, secret)
     write_book(home, (agent,))
-    return Birth(log=name, secrets=new_tokens(home, roles, now_ms=now_ms) if roles else {})
 
 
 def new_tokens(home: Home, roles: tuple[Role, ...], *, now_ms: int) -> dict[Role, str]:

@@ -1,9 +1,10 @@
 """`python -P -m shield --embedded --ready-fd N [--approver-fd M] [--parent-fd P]`: Shield as the child of a client.
 
-Of the environment only SHIELD_HOME counts (and what tools are run with). It begins an empty home by itself, writes one
-JSON line `{"socket","public_key","pid"}` to the ready descriptor when it answers and closes it, writes a fresh
-approver token, which exists nowhere else, to the approver descriptor and closes it, and ends on SIGTERM or when the
-parent descriptor, the read end of a pipe that the client holds open, comes to its end: no orphan stays.
+Of the environment only SHIELD_HOME counts (and where the user's directories are, and what tools are run with). It
+begins an empty home by itself, writes one JSON line `{"socket","public_key","pid"}` to the ready descriptor when it
+answers and closes it, writes a fresh approver token, which exists nowhere else, to the approver descriptor and closes
+it, and ends on SIGTERM or when the parent descriptor, the read end of a pipe that the client holds open, comes to its
+end: no orphan stays.
 """
 
 import base64

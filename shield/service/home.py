@@ -7,7 +7,7 @@ import os
 import stat
 from collections.abc import Iterator, Mapping
 
-from shield.config import Home, user_home
+from shield.config import Home, checkpoints_folder, load, user_home
 from shield.errors import ConfigError
 
 __all__ = [
@@ -44,8 +44,17 @@ def prepare(home: Home) -> tuple[str, ...]:
 
 
 def is_empty(home: Home) -> bool:
-    """Whether a first start may begin a log here: nothing of an earlier one is left, whether key, log or state."""
-    left = (home.audit_db, home.audit_checkpoint, home.audit_key, home.state_db, home.token_book)
+    """Whether nothing of an earlier log is left here, neither key nor log nor state. `outside.refuse_second` says
+    whether there was one all the same."""
+    left = (
+        home.audit_db,
+        home.audit_checkpoint,
+        home.audit_key,
+        home.audit_private,
+        home.state_db,
+        home.token_book,
+        home.old,
+    )
     return not any(os.path.lexists(path) for path in left)
 
 
@@ -122,6 +131,9 @@ def check_root(path: str, home: Home, environ: Mapping[str, str]) -> str:
             raise ConfigError(f"`{root}` is or contains {name}; choose a directory below it")
     if _beneath(root, home.path):
         raise ConfigError(f"`{root}` lies in Shield's home; choose a directory outside it")
+    remembered = checkpoints_folder(load(home, environ), environ)
+    if _beneath(root, remembered) or _beneath(remembered, root):
+        raise ConfigError(f"`{root}` is, holds or lies in `{remembered}`, where the log is remembered; choose another")
     if not os.path.isdir(root):
         raise ConfigError(f"`{root}` is not a directory; create it first")
     return root

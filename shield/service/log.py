@@ -1,5 +1,8 @@
-"""Shield's audit log on disk: its kinds, its key, and how it is begun and opened."""
+"""Shield's audit log on disk: its kinds, its keys, and how it is begun and opened."""
 
+import contextlib
+import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from audit import keys
@@ -12,10 +15,12 @@ from audit.errors import (
     LogError,
     LogForeignError,
     LogMissingError,
+    PassphraseError,
 )
 from audit.kinds import Kind, KindTable, Ref
 from audit.log import Log
 from audit.note import SigningKey
+from audit.private import MasterKey, create_master, load_master
 from shield.config import Home
 from shield.errors import StateError
 
@@ -47,33 +52,58 @@ KINDS = KindTable.of(
 )
 
 
-def create_key(home: Home, name: str) -> SigningKey:
+def create_key(home: Home, name: str, passphrase: str | None = None) -> SigningKey:
     """Make the log's key, once. Raises StateError."""
     try:
-        return keys.create(Path(home.keys), name)
+        return keys.create(Path(home.keys), name, passphrase)
     except AuditError as error:
         raise StateError(f"the audit key cannot be made: {error}") from None
 
 
-def load_key(home: Home) -> SigningKey:
-    """The log's key. Raises StateError."""
+def load_key(home: Home, passphrase: Callable[[], str] | None = None) -> SigningKey:
+    """The log's key; `passphrase` is asked only where it needs one. Raises StateError, and what `passphrase` raises."""
+    folder = Path(home.keys)
     try:
-        return keys.load(Path(home.keys))
+        with contextlib.suppress(PassphraseError):
+            return keys.load(folder, log=Path(home.audit_db))
+        if passphrase is None:
+            raise StateError(
+                f"the audit key in `{home.keys}` needs its passphrase, and nobody can be asked here;"
+                " run `shield serve` in a terminal, or with `--passphrase-fd N`"
+            )
+        return keys.load(folder, passphrase(), log=Path(home.audit_db))
+    except PassphraseError as error:
+        raise StateError(f"{error}, and start again") from None
     except KeyFileError as error:
-        raise StateError(f"{error}; put the key back from a copy, or move `{home.path}` away and start anew") from None
+        raise StateError(
+            f"{error}; put the key back from a copy, or begin a new log with `shield init --new-log REASON`"
+        ) from None
 
 
-def open_log(home: Home, key: SigningKey) -> Log:
-    """The log of this home, checked. Raises StateError saying what to do; it is never repaired or begun anew here."""
-    return _open(home, key, create=False)
+def open_log(home: Home, key: SigningKey, *, outside: Sequence[str] = ()) -> Log:
+    """The log of this home, checked, also against the notes that are remembered `outside`.
+
+    Raises StateError saying what to do; it is never repaired or begun anew here.
+    """
+    return _open(home, key, create=False, outside=outside, master=_master(home))
 
 
 def begin_log(home: Home, key: SigningKey) -> Log:
     """A new, empty log: only `shield init` and the first start of an empty home may begin one. Raises StateError."""
-    return _open(home, key, create=True)
+    return _open(home, key, create=True, outside=(), master=None)
 
 
-def _open(home: Home, key: SigningKey, *, create: bool) -> Log:
+def _master(home: Home) -> MasterKey:
+    """What opens the salts that are kept beside the records; made for a home that has none yet."""
+    try:
+        if os.path.lexists(home.audit_private):
+            return load_master(Path(home.audit_private))
+        return create_master(Path(home.keys))
+    except AuditError as error:
+        raise StateError(f"{error}; `{home.audit_private}` opens what is kept beside the log's records") from None
+
+
+def _open(home: Home, key: SigningKey, *, create: bool, outside: Sequence[str], master: MasterKey | None) -> Log:
     try:
         return Log.open(
             Path(home.audit_db),
@@ -82,19 +112,21 @@ def _open(home: Home, key: SigningKey, *, create: bool) -> Log:
             kinds=KINDS,
             clock=SystemClock.read(),
             create=create,
+            master=master,
+            outside=outside,
         )
     except LogBusyError:
         raise StateError(f"another process has `{home.audit_db}` open; stop it first") from None
     except LogMissingError:
         raise StateError(
             f"`{home.audit_db}` is missing while other state is there; put it back from a copy,"
-            f" or move `{home.path}` away and run `shield init` to begin a new log"
+            " or begin a new log that says so with `shield init --new-log REASON`"
         ) from None
     except (LogForeignError, LogDamagedError) as error:
         verify = f"python -P -m audit verify {home.audit_db} --key {home.audit_vkey}"
         raise StateError(
-            f"the audit log cannot be trusted: {error}; find out with `{verify}`, keep the file as evidence,"
-            f" then restore a copy or move `{home.path}` away and run `shield init`"
+            f"the audit log cannot be trusted: {error}; find out with `{verify}`, then restore a copy, or keep it as"
+            " evidence and begin a new log that says so with `shield init --new-log REASON`"
         ) from None
     except (LogError, OSError) as error:
         raise StateError(f"the audit log cannot be opened: {error}; see `shield status`") from None

@@ -1,8 +1,9 @@
 """Counters, gauges and histograms in the Prometheus text format (version 0.0.4): the closed list of CONTRACTS."""
 
 from bisect import bisect_left
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
+from shield.service.ports import Remembered
 from shield.types import Decision, Tier, Verdict
 
 __all__ = ["MEDIA", "Metrics"]
@@ -54,8 +55,9 @@ class Metrics:
         """One redeem: `redeemed` or the reason of its refusal."""
         self._permits[result] = self._permits.get(result, 0) + 1
 
-    def text(self, gauges: Mapping[str, float]) -> str:
-        """The page. `gauges` are values read now: pending approvals, unsealed records, tier 2's budget."""
+    def text(self, gauges: Mapping[str, float], remembered: Sequence[Remembered] = ()) -> str:
+        """The page. `gauges` are values read now: pending approvals, unsealed records, tier 2's budget; `remembered`
+        is what each place outside of the log has of it."""
         lines = _head("shield_decisions_total", "counter", "verdicts by decision, tier and action type")
         for (decision, tier, kind), count in sorted(self._decisions.items()):
             lines.append(f'shield_decisions_total{{decision="{decision}",tier="{int(tier)}",type="{kind}"}} {count}')
@@ -67,6 +69,10 @@ class Metrics:
         lines += self._append.lines("shield_audit_append_seconds")
         for name, value in gauges.items():
             lines += [*_head(name, "gauge", _GAUGES[name]), f"{name} {value:g}"]
+        lines += _head(_SIZE, "gauge", "records that the newest checkpoint in a place outside of the log covers")
+        lines += [f'{_SIZE}{{sink="{_label(one.name)}"}} {one.size}' for one in remembered if one.size is not None]
+        lines += _head(_AGE, "gauge", "seconds since a place outside of the log took its newest checkpoint")
+        lines += [f'{_AGE}{{sink="{_label(one.name)}"}} {one.age_s:g}' for one in remembered if one.age_s is not None]
         return "\n".join(lines) + "\n"
 
 
@@ -75,6 +81,14 @@ _GAUGES = {
     "shield_audit_unsealed_records": "records after the newest checkpoint",
     "shield_tier2_budget_remaining": "what is left of today's budget of the model judge",
 }
+
+
+_SIZE = "shield_audit_external_checkpoint_size"
+_AGE = "shield_audit_external_checkpoint_age_seconds"
+
+
+def _label(text: str) -> str:
+    return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
 
 
 def _head(name: str, kind: str, text: str) -> list[str]:

@@ -43,6 +43,19 @@ def _array(item: Mapping[str, Any], most: int | None = None) -> dict[str, Any]:
 _PART = _closed({"role": _TEXT, "text": _TEXT})
 _NOTE = _closed({"reason": _TEXT, "detail": _TEXT})
 
+_MAYBE_WHOLE = {"type": ["integer", "null"]}
+_PLACE = _closed(
+    {"name": _TEXT, "size": _MAYBE_WHOLE, "age_s": _MAYBE_WHOLE, "behind_s": _WHOLE, "trouble": _MAYBE_TEXT}
+)
+_OUTSIDE = _closed(
+    {
+        "size": _MAYBE_WHOLE,
+        "age_s": _MAYBE_WHOLE,
+        "behind_s": _WHOLE,
+        "places": {"anyOf": [_array(_PLACE), {"type": "null"}]},
+    }
+)
+
 _SCHEMAS: dict[str, dict[str, Any]] = {
     "ActionRequest": _closed(
         {
@@ -115,6 +128,7 @@ _SCHEMAS: dict[str, dict[str, Any]] = {
     "Approvals": _closed({"approvals": _array(_ref("Approval"))}),
     "Records": _closed({"records": _array(_OBJECT, 1000), "size": _WHOLE}),
     "Note": _TEXT,
+    "Proof": _TEXT,
     "Metrics": _TEXT,
     "Empty": _closed({}),
     "Reloaded": _closed({"previous": _HASH, "policy": _HASH}),
@@ -127,7 +141,7 @@ _SCHEMAS: dict[str, dict[str, Any]] = {
             "policy": _closed({"running": _HASH, "disk": {"anyOf": [_HASH, {"type": "null"}]}}),
             "rules": _closed({"errors": _WHOLE, "by_rule": {"type": ["object", "null"]}}),
             "tiers": {"type": "object", "additionalProperties": _TEXT},
-            "log": _closed({"size": _WHOLE, "unsealed": _WHOLE}),
+            "log": _closed({"id": _TEXT, "size": _WHOLE, "unsealed": _WHOLE, "outside": _OUTSIDE}),
             "approvals": _closed({"pending": _WHOLE}),
         }
     ),

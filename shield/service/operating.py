@@ -1,16 +1,21 @@
 """What operators and auditors ask for: the log, a reload, health and numbers."""
 
 import asyncio
+import re
+from collections.abc import Sequence
+from typing import Any
 
-from shield.errors import InputError, Reason
+from shield.errors import InputError, Reason, RefusedError
 from shield.service.call import Call, Context, Reply, whole_of
 from shield.service.metrics import MEDIA
+from shield.service.ports import Remembered
 from shield.service.shapes import encode
 from shield.types import Role
 
-__all__ = ["checkpoint", "described", "healthz", "metrics", "readyz", "records", "reload"]
+__all__ = ["checkpoint", "described", "healthz", "metrics", "proof", "readyz", "records", "reload"]
 
 RECORDS_MAX = 1000  # a record is at most 16 KiB
+_SEQ = re.compile(r"0|[1-9][0-9]{0,14}")
 _FILTERS = ("kind", "session", "agent", "call_id")
 
 
@@ -29,6 +34,19 @@ async def checkpoint(context: Context, call: Call) -> Reply:  # noqa: ARG001  # 
     """`GET /v1/audit/checkpoint`: the newest signed note (C2SP), as text."""
     note = await asyncio.to_thread(context.journal.checkpoint)
     return Reply(body=note.encode(), media="text/plain; charset=utf-8")
+
+
+async def proof(context: Context, call: Call) -> Reply:
+    """`GET /v1/audit/proof/{seq}`: that the record stands under a signed checkpoint (c2sp.org/tlog-proof), as text."""
+    text = call.params["seq"]
+    seq = int(text) if _SEQ.fullmatch(text) else None
+    if seq is None or seq >= context.journal.size:
+        raise RefusedError(
+            f"there is no record `{text[:64]}`; the log holds {context.journal.size}, counted from 0",
+            reason=Reason.RECORD_UNKNOWN,
+        )
+    found = await asyncio.to_thread(context.journal.proof, seq)
+    return Reply(body=found.encode(), media="text/plain; charset=utf-8")
 
 
 async def reload(context: Context, call: Call) -> Reply:
@@ -62,6 +80,10 @@ async def readyz(context: Context, call: Call) -> Reply:
         notes.append({"reason": Reason.POLICY_INVALID.value, "detail": detail or "the policy on disk does not load"})
     elif standing.disk != standing.policy:
         notes.append({"reason": "policy.differs", "detail": "disk and running policy differ; reload to apply it"})
+    for place in journal.remembered:
+        if place.trouble is not None:
+            detail = f"{place.name}: {place.trouble}" if trusted else "a checkpoint could not be put out of reach"
+            notes.append({"reason": "audit.outside", "detail": detail})
     report = {
         "ready": not trouble,
         "trouble": trouble,
@@ -72,10 +94,42 @@ async def readyz(context: Context, call: Call) -> Reply:
             "by_rule": dict(standing.rule_errors) if trusted else None,
         },
         "tiers": {str(tier): state for tier, state in sorted(standing.tiers.items())},
-        "log": {"size": journal.size, "unsealed": journal.unsealed},
+        "log": {
+            "id": journal.name,
+            "size": journal.size,
+            "unsealed": journal.unsealed,
+            "outside": _outside(journal.remembered, names=trusted),
+        },
         "approvals": {"pending": len(context.judge.approvals.pending())},
     }
     return Reply(body=encode(report), status=503 if trouble else 200)
+
+
+def _outside(places: Sequence[Remembered], *, names: bool) -> dict[str, Any]:
+    """The newest checkpoint that lies elsewhere: whoever has the key can still rewrite what came after it."""
+    newest = _newest(places)
+    return {
+        "size": None if newest is None else newest.size,
+        "age_s": None if newest is None or newest.age_s is None else int(newest.age_s),
+        "behind_s": int(min((place.behind_s for place in places), default=0.0)),
+        "places": [
+            {
+                "name": place.name,
+                "size": place.size,
+                "age_s": None if place.age_s is None else int(place.age_s),
+                "behind_s": int(place.behind_s),
+                "trouble": place.trouble,
+            }
+            for place in places
+        ]
+        if names
+        else None,
+    }
+
+
+def _newest(places: Sequence[Remembered]) -> Remembered | None:
+    known = [place for place in places if place.size is not None]
+    return max(known, key=lambda place: (place.size or 0, -(place.age_s or 0.0)), default=None)
 
 
 async def metrics(context: Context, call: Call) -> Reply:  # noqa: ARG001  # the shape of every handler
@@ -85,7 +139,7 @@ async def metrics(context: Context, call: Call) -> Reply:  # noqa: ARG001  # the
         "shield_audit_unsealed_records": context.journal.unsealed,
         "shield_tier2_budget_remaining": 0,
     }
-    return Reply(body=context.metrics.text(gauges).encode(), media=MEDIA)
+    return Reply(body=context.metrics.text(gauges, context.journal.remembered).encode(), media=MEDIA)
 
 
 async def described(context: Context, call: Call) -> Reply:  # noqa: ARG001  # the shape of every handler

@@ -19,7 +19,7 @@ from shield.types import (
     Verdict,
 )
 
-__all__ = ["Approvals", "Journal", "Judge", "Operator", "Reloaded", "Sessions", "Standing"]
+__all__ = ["Approvals", "Journal", "Judge", "Operator", "Reloaded", "Remembered", "Sessions", "Standing"]
 
 
 class Sessions(Protocol):
@@ -92,6 +92,18 @@ class Judge(Protocol):
         """Record that something was refused at the door; rate-limited there."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remembered:
+    """What one place outside of the log has of it: the newest checkpoint's `size`, taken `age_s` seconds ago, None
+    before the first; for `behind_s` seconds the log has had a newer one; `trouble` says what is wrong there."""
+
+    name: str
+    size: int | None
+    age_s: float | None
+    behind_s: float
+    trouble: str | None
+
+
 class Journal(Protocol):
     """The audit log as the service shows it. The methods read the disk: call them from a thread."""
 
@@ -99,7 +111,18 @@ class Journal(Protocol):
         """The exact bytes of at most `limit` leaves from `start` on; `filters` name kind, session, agent, call_id."""
 
     def checkpoint(self) -> str:
-        """The newest signed note (C2SP). Raises StateError if there is none yet."""
+        """The newest signed note (C2SP). Raises RecordError."""
+
+    def proof(self, seq: int) -> str:
+        """The proof of a durable record (C2SP tlog-proof). Raises StateError, RecordError."""
+
+    @property
+    def name(self) -> str:
+        """The log's name: `shield.local/` and a random part."""
+
+    @property
+    def remembered(self) -> Sequence[Remembered]:
+        """What each place outside of the log remembers."""
 
     @property
     def size(self) -> int: ...

@@ -154,6 +154,16 @@ ROUTES: tuple[Route, ...] = (
         media="text/plain",
     ),
     Route(
+        method="GET",
+        path="/v1/audit/proof/{seq}",
+        roles=_AUDITOR,
+        handler=operating.proof,
+        summary="that one record stands in the log (C2SP tlog-proof)",
+        response="Proof",
+        media="text/plain",
+        errors=(404,),
+    ),
+    Route(
         method="POST",
         path="/v1/reload",
         roles=_ADMIN,

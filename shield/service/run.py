@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
+from audit.clock import SystemClock
+from audit.note import SigningKey
 from shield.actions.registry import lookup
 from shield.approvals.queue import ApprovalQueue
 from shield.config import EXEC_UMASK, Config, Home, agent_homes, exec_env, load, user_home
@@ -39,6 +41,7 @@ from shield.service.log import load_key, open_log
 from shield.service.metrics import Metrics
 from shield.service.openapi import describe
 from shield.service.operator import ServiceOperator
+from shield.service.outside import Outside, check_folder, list_log
 from shield.service.places import Places
 from shield.service.process import harden, settle_memory
 from shield.service.routes import ROUTES
@@ -67,6 +70,7 @@ class Hooks:
 
     `overrides` are the environment's settings, `environ` where the tools' variables come from. `book` adds tokens that
     live in memory. `parent` is a descriptor whose end of file stops the service. `portable` = h11 and asyncio.
+    `passphrase` is asked where the audit key needs one, None where nobody can be asked.
     """
 
     environ: Mapping[str, str]
@@ -77,6 +81,7 @@ class Hooks:
     parent: int | None = None
     signals: bool = True
     portable: bool = False
+    passphrase: Callable[[], str] | None = None
     stop: Callable[[Callable[[], None]], None] = lambda _stop: None
 
 
@@ -87,16 +92,21 @@ def serve(home: Home, hooks: Hooks) -> None:
     with claimed(home):
         config = load(home, hooks.overrides)
         _outside(home, (*config.workspaces.roots, *read_trusted(home)))
+        folder = check_folder(config, home, hooks.environ)
         if is_empty(home):
-            born = initialise(home, now_ms=time.time_ns() // 1_000_000, roles=())
+            born = initialise(home, now_ms=time.time_ns() // 1_000_000, checkpoints=folder, roles=())
             hooks.said(f"began the log `{born.log}` in `{home.path}`")
+        key = load_key(home, hooks.passphrase)
+        if (trouble := list_log(folder, home, key.verifier)) is not None:
+            hooks.said(trouble)
+        outside = Outside.of(config.audit, folder, key.name, SystemClock.read())
         if hooks.portable or sys.platform == "win32":
-            asyncio.run(_main(home, config, hooks))
+            asyncio.run(_main(home, config, hooks, key, outside))
         else:
             import uvloop
 
             with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-                runner.run(_main(home, config, hooks))
+                runner.run(_main(home, config, hooks, key, outside))
 
 
 def _outside(home: Home, workspaces: tuple[str, ...]) -> None:
@@ -135,7 +145,7 @@ def _bind(home: Home, config: Config) -> _Listener:
     return _Listener(socket=listener, address=f"{name}:{port}", hosts=hosts)
 
 
-async def _main(home: Home, config: Config, hooks: Hooks) -> None:
+async def _main(home: Home, config: Config, hooks: Hooks, audit_key: SigningKey, outside: Outside) -> None:
     loop = asyncio.get_running_loop()
     with contextlib.ExitStack() as down:
         # before anything is written: a start that cannot listen leaves no trace in the log
@@ -143,7 +153,10 @@ async def _main(home: Home, config: Config, hooks: Hooks) -> None:
         down.callback(listener.close)
         key = PermitKey()
         down.enter_context(published_key(home, key.public))
-        journal = AuditJournal(open_log(home, load_key(home)), home, loop)
+        log = open_log(home, audit_key, outside=outside.remembered())
+        publishing = outside.publish(log, SystemClock.read())
+        down.callback(publishing.close)  # last of all: it tells of the checkpoint that closing makes
+        journal = AuditJournal(log, home, loop, publishing=publishing)
         down.callback(journal.close)
         store = StateStore.open(home.state_db)
         down.callback(store.close)
@@ -189,7 +202,7 @@ async def _main(home: Home, config: Config, hooks: Hooks) -> None:
             pids=own_processes(embedded=hooks.parent is not None),
             installed=installed,
             ports=listener.ports,
-            elsewhere=agent_homes(hooks.environ),
+            elsewhere=(*agent_homes(hooks.environ), outside.folder),
         )
         pipeline = Pipeline(
             policy=rulebook.for_session,
@@ -207,6 +220,7 @@ async def _main(home: Home, config: Config, hooks: Hooks) -> None:
             sessions=sessions,
             approvals=approvals,
             key=key,
+            payloads=config.audit.payloads,
         )
         context = Context(
             judge=pipeline,
@@ -232,6 +246,7 @@ async def _main(home: Home, config: Config, hooks: Hooks) -> None:
             settle_memory()
         await _listen(listener, hooks, context, pipeline, operator)
         await pipeline.stop()
+        store.expire_pending()  # their actions stand in it in clear, and nobody can answer any more
         await journal.append("log.close", {"reason": "asked to stop"})
 
 

@@ -1,6 +1,9 @@
 """`state.db`: questions to people.
 
 One SQLite file, WAL, `synchronous=FULL`, one process. A row is durable when the call that wrote it returns.
+
+A person cannot judge what they do not see, so an open question holds its whole action in clear, secrets included. Once
+it is settled the action is nobody's business any more: it goes from the row, the file's free space and the WAL.
 """
 
 import json
@@ -24,6 +27,8 @@ CREATE TABLE IF NOT EXISTS approvals (
 CREATE INDEX IF NOT EXISTS approvals_by_state ON approvals (state, created_at);
 """
 _VERSION = 1
+KEPT = 1_000  # settled questions, the newest: without their actions, a few hundred bytes each
+_CLEARED = "request='{}', facts='{}', pattern=NULL"
 _COLUMNS = (
     "id, state, created_at, expires_at, request, facts, rule, reason, scopes, pattern, evaluation, session, agent, "
     "answered_by, note"
@@ -33,17 +38,22 @@ _COLUMNS = (
 class StateStore:
     """The one connection to `state.db`, safe to call from several threads."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, *, kept: int) -> None:
         self._connection = connection
+        self._kept = kept
         self._lock = threading.Lock()
 
     @classmethod
-    def open(cls, path: str) -> "StateStore":
-        """Open or create. Raises StateError where the file is damaged or of another version."""
+    def open(cls, path: str, *, kept: int = KEPT) -> "StateStore":
+        """Open or create; at most `kept` settled questions stay in it.
+
+        Raises StateError where the file is damaged or of another version.
+        """
         try:
             connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=5)
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=FULL")
+            connection.execute("PRAGMA secure_delete=ON")  # what is deleted is overwritten
             (version,) = connection.execute("PRAGMA user_version").fetchone()
             if version not in (0, _VERSION):
                 raise StateError(
@@ -55,7 +65,7 @@ class StateStore:
             raise StateError(
                 f"`{path}` cannot be opened: {error}; move it away to start without open questions"
             ) from None
-        return cls(connection)
+        return cls(connection, kept=kept)
 
     def close(self) -> None:
         """Close the file; every later call raises StateError."""
@@ -91,14 +101,16 @@ class StateStore:
     ) -> tuple[Approval, bool]:
         """Move a pending question to `state`, once. Returns the row as it now is, and whether this call changed it.
 
-        Raises RefusedError `approval.unknown`.
+        Its action and facts are gone with that. Raises RefusedError `approval.unknown`.
         """
         with self._writing() as cursor:
             cursor.execute(
-                "UPDATE approvals SET state=?, answered_by=?, note=? WHERE id=? AND state='pending'",
+                f"UPDATE approvals SET state=?, answered_by=?, note=?, {_CLEARED} WHERE id=? AND state='pending'",  # noqa: S608  # constant text
                 (state.value, by, note, approval_id),
             )
             changed = cursor.rowcount == 1
+            self._prune(cursor)
+        self._fold()
         return self.approval(approval_id), changed
 
     def approval(self, approval_id: str) -> Approval:
@@ -119,7 +131,27 @@ class StateStore:
         """Close every open question: those of a Shield that is gone can no longer lead to a permit."""
         with self._writing() as cursor:
             cursor.execute("UPDATE approvals SET state='expired' WHERE state='pending'")
-            return cursor.rowcount
+            closed = cursor.rowcount
+            # those, and what a Shield that did not clear them has left
+            cursor.execute(f"UPDATE approvals SET {_CLEARED} WHERE request<>'{{}}' OR facts<>'{{}}'")  # noqa: S608  # constant text
+            self._prune(cursor)
+        self._fold()
+        return closed
+
+    def _prune(self, cursor: sqlite3.Cursor) -> None:
+        cursor.execute(
+            "DELETE FROM approvals WHERE id IN (SELECT id FROM approvals WHERE state<>'pending'"
+            " ORDER BY created_at DESC, id DESC LIMIT -1 OFFSET ?)",
+            (self._kept,),
+        )
+
+    def _fold(self) -> None:
+        """Take the WAL into the file and empty it: it holds what the rows were before."""
+        try:
+            with self._lock:
+                self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        except sqlite3.Error as error:
+            raise StateError(f"the state database cannot be written: {error}; free space, then try again") from None
 
     def _approvals(self, where: str, values: tuple[Any, ...]) -> Iterator[Approval]:
         try:

@@ -5,6 +5,7 @@ import os
 import pty
 import select
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -206,3 +207,76 @@ def test_status_and_approvals_of_a_running_service(folder):
         again = run(folder, "approvals", "approve", "ap-1", SHIELD_TOKEN=token)
         assert again.returncode == 2
         assert token not in again.stdout + again.stderr
+
+
+def test_a_new_log_needs_a_yes_that_is_typed(folder):
+    run(folder, "init", "--no-tokens")
+    old = json.loads(run(folder, "audit", "verify", "--json").stdout)["log"]
+    os.remove(f"{folder}/h/audit.db")
+    words = ("init", "--json", "--new-log", "the disk died")
+    for said in ({"types": b"no\n"}, {"types": b"y\n"}, {"pastes": b"yes\n", "types": b"no\n"}):
+        shown, out, code = at_terminal(folder, *words, after=b"to confirm: ", **said)
+        assert (code, out) == (1, ""), shown
+        assert old in shown
+        assert "proved    0 records" in shown
+        assert not os.path.lexists(f"{folder}/h/old")
+    shown, out, code = at_terminal(folder, *words, after=b"to confirm: ", types=b"yes\n")
+    assert code == 0, shown
+    told = json.loads(out)
+    assert told["old"] == old != told["log"]
+    assert os.path.isdir(told["moved"])
+    gap = json.loads(run(folder, "audit", "list", "--kind", "gap", "--json").stdout)
+    assert gap["body"]["reason"] == "the disk died"
+    assert gap["body"]["log"] == old
+    assert run(folder, "audit", "verify").returncode == 0
+
+
+def unseen(folder, *words, answers):
+    """What the terminal showed and the exit code, where what is asked for is not echoed."""
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execve(sys.executable, command(*words), environment(folder))
+    shown, left = b"", dict(answers)
+    while select.select([terminal], [], [], 20)[0]:
+        try:
+            chunk = os.read(terminal, 4096)
+        except OSError:
+            break
+        shown += chunk
+        for prompt in [prompt for prompt in left if prompt in shown]:
+            os.write(terminal, left.pop(prompt))
+        if not chunk:
+            break
+    else:
+        os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    os.close(terminal)
+    return shown.decode(), os.waitstatus_to_exitcode(status)
+
+
+def test_a_passphrase_is_typed_twice_and_unseen(folder):
+    pem = Path(folder, "h", "keys", "audit.pem")
+    first, again = b"passphrase for the audit key: ", b"once more: "
+    for answers in ({first: b"one\n", again: b"another\n"}, {first: b"\n"}):
+        shown, code = unseen(folder, "init", "--no-tokens", "--passphrase", answers=answers)
+        assert code == 2, shown
+        assert "not the same, or empty" in shown
+        assert not pem.exists()
+    answers = {first: b"Xq secret\n", again: b"Xq secret\n"}
+    shown, code = unseen(folder, "init", "--no-tokens", "--passphrase", answers=answers)
+    assert code == 0, shown
+    assert "secret" not in shown
+    assert b"ENCRYPTED" in pem.read_bytes()
+    shown, code = unseen(folder, "serve", answers={b"passphrase of the audit key: ": b"wrong\n"})
+    assert code == 2
+    assert "does not open" in shown
+
+
+def test_the_options_of_init_that_do_not_go_together(folder):
+    for words in (
+        ("--new-log", "x", "--new-tokens"),
+        ("--new-log", "x", "--no-tokens"),
+        ("--passphrase", "--new-tokens"),
+    ):
+        assert run(folder, "init", *words).returncode == 2
+    assert not os.path.lexists(f"{folder}/h")

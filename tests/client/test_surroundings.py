@@ -240,6 +240,7 @@ def refuse(base: Path, environ: dict[str, str], workspace: str = "user/project/s
         ("AGENTCTL_BASE_URL", "AGENTCTL_BASE_URL=https://evil.example/"),
         ("AGENTCTL_KEY_ENV", "A=1\nAGENTCTL_KEY_ENV=GITHUB_TOKEN"),
         ("XDG_CONFIG_HOME", "XDG_CONFIG_HOME=$PWD/.config"),
+        ("XDG_STATE_HOME", "XDG_STATE_HOME=$PWD/.state"),
         ("HOME", "HOME=/evil"),
         ("PYTHONPATH", "PYTHONPATH=src"),
         ("LD_PRELOAD", "LD_PRELOAD=./x.so"),

@@ -1,18 +1,20 @@
 """What an agent writes into every field it has, and what of that the log holds: always a record, never a secret."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from audit.entry import Draft, encode
-from pipeline_bench import ASK, NONCE, Bench
+from pipeline_bench import ALLOW, ASK, BLOCK, NONCE, Bench
 from shield.actions.request import make_action
 from shield.errors import PermitError
 from shield.permits import PermitKey
 from shield.pipeline.bodies import view
-from shield.types import ApprovalAnswer, Decision, Isolation
+from shield.pipeline.redacted import Known
+from shield.types import ApprovalAnswer, Decision, Facts, Isolation
 
 SECRET = "ghp_" + "a1B2" * 9
 WORST = ("\x01", "\\", '"', "\U0001f600", "é", "\u2028")
@@ -48,7 +50,8 @@ def test_no_payload_is_too_large_to_be_recorded(bench, char, nested):
 @given(st.lists(st.tuples(st.sampled_from(WORST), st.integers(150, 260)), min_size=15, max_size=40))
 def test_a_view_of_keys_alone_is_small_too(keys):
     payload = {f"{char * length}{index}": 1 for index, (char, length) in enumerate(keys)}
-    body = {"view": view(make_action("notify", payload, None))}
+    action = make_action("notify", payload, None)
+    body = {"view": view(action, Known(action, Facts()))}
     assert len(encode(Draft(kind="decision", body=body), log="l").body) <= 9_000
 
 
@@ -68,6 +71,21 @@ def test_a_view_of_keys_alone_is_small_too(keys):
 def test_a_secret_in_any_field_stays_out_of_the_log(bench, more):
     run(bench.evaluate(**more))
     assert bench.log.kinds() == ["decision"]
+    assert SECRET not in str(bench.log.records)
+
+
+@pytest.mark.parametrize("opinion", [ALLOW, ASK, BLOCK])
+def test_a_secret_in_a_rule_stays_out_of_the_log(bench, opinion):
+    bench.rules.opinion = replace(opinion, rule=f"mine.{SECRET}", reason=f"because {SECRET}", evidence=(SECRET,))
+
+    async def main():
+        _, verdict = await bench.evaluate()
+        if verdict.approval is not None:
+            await bench.pipeline.answer(verdict.approval, ApprovalAnswer(approve=True, note=SECRET), by="person")
+            await bench.pipeline.current(verdict.evaluation, owner="tok", wait_s=0)
+
+    run(main())
+    assert bench.log.kinds() == (["decision"] if opinion is not ASK else ["decision", "approval", "decision"])
     assert SECRET not in str(bench.log.records)
 
 

@@ -17,11 +17,13 @@ from shield.errors import InputError, PermitError, Reason, RecordError, RefusedE
 from shield.permits import PERMIT_SECONDS, verify_receipt
 from shield.pipeline.bodies import view
 from shield.pipeline.judge import judge
+from shield.pipeline.redacted import Known
 from shield.types import (
     Answer,
     ApprovalAnswer,
     ApprovalState,
     Decision,
+    Facts,
     FileRole,
     Isolation,
     Outcome,
@@ -200,7 +202,8 @@ def test_arguments_and_secrets_never_reach_the_log_in_clear(bench):
     )
 )
 def test_any_payload_fits_a_record(payload):
-    shown = view(make_action("notify", payload, None))
+    action = make_action("notify", payload, None)
+    shown = view(action, Known(action, Facts()))
     assert len(canonical(shown)) <= 9_000
     assert not any(isinstance(item, float) for item in json.loads(encode(shown, max_nodes=10**6)).values())
 

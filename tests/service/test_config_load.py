@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from shield.config import Config, Home, exec_env, home_from, load, token_from, user_home
+from shield.config import Config, Home, checkpoints_folder, exec_env, home_from, load, token_from, user_home
 from shield.errors import ConfigError
 
 CONTRACT = """
@@ -29,6 +29,11 @@ memory = ["MEMORY.md", "USER.md"]
 filesystem = "local"
 [tier1]
 model = "tier1"
+[audit]
+syslog = false
+witnesses = []
+interval_s = 5
+payloads = false
 """
 
 
@@ -80,6 +85,12 @@ def test_a_value_is_frozen(home):
         ("[exec]\nenv = ['SHIELD_TOKEN']", "SHIELD_TOKEN"),
         ("[exec]\nenv = ['A=B']", "A=B"),
         ("[facts]\nfilesystem = 'remote'", "`facts.filesystem`"),
+        ("[audit]\ncheckpoints = 'here'", "`audit.checkpoints`: `here` is not absolute"),
+        ("[audit]\nwitnesses = ['w.example+0a1b2c3d+AAAA']", "`audit.witnesses`"),
+        ("[audit]\nwitnesses = ['file:///w w+0a1b2c3d+AAAA']", "`audit.witnesses`"),
+        ("[audit]\nwitnesses = ['https://w w+1+A', 'https://w w+1+A']", "stands twice"),
+        ("[audit]\ninterval_s = 0", "`audit.interval_s`"),
+        ("[audit]\npayloads = 1", "`audit.payloads`"),
         ("policy = [\n", "invalid value"),
         ("policy = 'a'\npolicy = 'b'\n", "line 2"),
     ],
@@ -209,3 +220,18 @@ def test_there_is_always_a_path_and_a_home():
     assert env["PATH"] == "/usr/local/bin:/usr/bin:/bin"
     assert os.path.isabs(env["HOME"])
     assert env["LANG"] == "C.UTF-8"
+
+
+@pytest.mark.parametrize(
+    ("text", "environ", "folder"),
+    [
+        ("", {"HOME": "/home/u"}, "/home/u/.local/state/shield"),
+        ("", {"HOME": "/home/u", "XDG_STATE_HOME": "/state"}, "/state/shield"),
+        ("", {"HOME": "/home/u", "XDG_STATE_HOME": "relative"}, "/home/u/.local/state/shield"),
+        ("[audit]\ncheckpoints = '/mnt/x/../other'", {"XDG_STATE_HOME": "/state"}, "/mnt/other"),
+        ("[audit]\ncheckpoints = ''", {"XDG_STATE_HOME": "/state"}, "/state/shield"),
+    ],
+)
+def test_where_checkpoints_are_remembered(home, text, environ, folder):
+    write(home, text)
+    assert checkpoints_folder(load(home, {}), environ) == folder

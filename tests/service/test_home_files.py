@@ -35,6 +35,10 @@ def home(folder):
     return found
 
 
+def beside(home):
+    return f"{os.path.dirname(home.path)}/state/shield"
+
+
 def mode(path):
     return stat.S_IMODE(os.stat(path).st_mode)
 
@@ -93,10 +97,10 @@ def test_private_files(home):
 
 def test_birth_is_once(home):
     with claimed(home):
-        born = initialise(home, now_ms=NOW)
+        born = initialise(home, checkpoints=beside(home), now_ms=NOW)
         assert set(born.secrets) == set(SHOWN_ONCE)
         with pytest.raises(StateError, match="begun already"):
-            initialise(home, now_ms=NOW)
+            initialise(home, checkpoints=beside(home), now_ms=NOW)
     assert mode(home.agent_token) == mode(home.token_book) == mode(home.audit_key) == 0o600
     book = read_book(home)
     assert {token.role for token in book.tokens} == set(Role)
@@ -106,17 +110,19 @@ def test_birth_is_once(home):
     assert book.find(agent).role is Role.AGENT
 
 
-@pytest.mark.parametrize("left", ["audit_db", "audit_checkpoint", "audit_key", "state_db", "token_book"])
+@pytest.mark.parametrize(
+    "left", ["audit_db", "audit_checkpoint", "audit_key", "audit_private", "state_db", "token_book", "old"]
+)
 def test_a_home_with_anything_left_of_an_earlier_log_is_not_begun_anew(home, left):
     assert homes.is_empty(home)
     os.symlink("nowhere", getattr(home, left))  # even a dangling link
     assert not homes.is_empty(home)
     with pytest.raises(StateError):
-        initialise(home, now_ms=NOW)
+        initialise(home, checkpoints=beside(home), now_ms=NOW)
 
 
 def test_new_tokens_replace_the_old(home):
-    before = initialise(home, now_ms=NOW).secrets
+    before = initialise(home, checkpoints=beside(home), now_ms=NOW).secrets
     after = new_tokens(home, (Role.APPROVER,), now_ms=NOW)
     book = read_book(home)
     assert book.find(before[Role.APPROVER].encode()) is None
@@ -127,7 +133,7 @@ def test_new_tokens_replace_the_old(home):
 
 
 def test_the_terminal_token_is_never_stored(home):
-    initialise(home, now_ms=NOW, roles=())
+    initialise(home, checkpoints=beside(home), now_ms=NOW, roles=())
     book, secret = with_approver(read_book(home), now_ms=NOW)
     assert book.find(secret.encode()).role is Role.APPROVER
     assert read_book(home).find(secret.encode()) is None

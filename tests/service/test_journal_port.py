@@ -21,7 +21,7 @@ def home():
     folder = os.path.realpath(tempfile.mkdtemp(prefix="sh"))
     found = Home(path=f"{folder}/h")
     homes.prepare(found)
-    initialise(found, now_ms=0, roles=())
+    initialise(found, now_ms=0, checkpoints=f"{folder}/state", roles=())
     yield found
     shutil.rmtree(folder)
 
@@ -103,7 +103,7 @@ def test_a_log_that_is_not_ours_whole_is_refused(home, what):
     else:
         other = Home(path=f"{home.path}2")
         homes.prepare(other)
-        initialise(other, now_ms=0, roles=())
+        initialise(other, now_ms=0, checkpoints=f"{home.path}/../state", roles=())
         shutil.rmtree(home.keys)
         os.rename(other.keys, home.keys)
     with pytest.raises(StateError) as refused:

@@ -55,6 +55,8 @@ def test_settings_are_listed_with_their_defaults():
         shown = listed[key].strip("`")
         if value is None:
             assert shown == "none"
+        elif isinstance(value, bool):
+            assert shown == str(value).lower()
         elif isinstance(value, tuple):
             assert shown == "[" + ", ".join(f'"{item}"' for item in value) + "]"
         else:

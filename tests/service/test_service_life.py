@@ -39,7 +39,7 @@ def begun(folder, *, toml=""):
     os.umask(0o077)
     os.makedirs(home.run, mode=0o700)
     with claimed(home):
-        born = initialise(home, now_ms=1_795_000_000_000)
+        born = initialise(home, now_ms=1_795_000_000_000, checkpoints=f"{folder}/state/shield")
     Path(home.toml).write_text(toml or f'[workspaces]\nroots = ["{folder}/ws"]\n')
     os.chmod(home.toml, 0o600)
     return home, born.secrets
@@ -47,7 +47,8 @@ def begun(folder, *, toml=""):
 
 def environment(home, **more):
     kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-    return {**kept, "PYTHONPATH": ROOT, "SHIELD_HOME": home.path, **more}
+    beside = f"{os.path.dirname(home.path)}/state"
+    return {**kept, "PYTHONPATH": ROOT, "SHIELD_HOME": home.path, "XDG_STATE_HOME": beside, **more}
 
 
 def command(*words):

@@ -7,6 +7,7 @@ import pytest
 
 from service_harness import approval, call, running
 from shield.errors import Reason
+from shield.service.ports import Remembered
 from shield.service.routes import ROUTES
 from shield.types import Role
 
@@ -40,7 +41,7 @@ def fresh(service):
 
 def target_of(service, route):
     evaluation = service.call("POST", "/v1/evaluate", value=BODIES["/v1/evaluate"]).json()["evaluation"]
-    return route.path.replace("{evaluation}", evaluation).replace("{approval}", "ap-1")
+    return route.path.replace("{evaluation}", evaluation).replace("{approval}", "ap-1").replace("{seq}", "0")
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
@@ -172,6 +173,12 @@ def test_the_log_is_shown_as_it_was_hashed(service):
     note = service.call("GET", "/v1/audit/checkpoint", role=Role.AUDITOR)
     assert note.headers["content-type"].startswith("text/plain")
     assert note.body.startswith(b"shield.local/X\n")
+    proof = service.call("GET", "/v1/audit/proof/2", role=Role.AUDITOR)
+    assert proof.headers["content-type"].startswith("text/plain")
+    assert proof.body.startswith(b"c2sp.org/tlog-proof@v1\nindex 2\n")
+    for missing in ("3", "-1", "02", "x", "9" * 16, "%31%"):
+        refused = service.call("GET", f"/v1/audit/proof/{missing}", role=Role.AUDITOR)
+        assert (refused.status, refused.json()["reason"]) == (404, "record.unknown"), missing
     for query in ("from=-1", "limit=1001", "limit=x", "seq=1", "kind=a&kind=b"):
         assert service.call("GET", f"/v1/audit/records?{query}", role=Role.AUDITOR).status == 400
 
@@ -203,3 +210,36 @@ def test_readyz_says_what_stands_in_the_way_and_hides_rules_from_agents(service)
     finally:
         service.journal.trouble = None
     assert service.call("GET", "/readyz", role=None).json()["ready"] is True
+
+
+def test_readyz_and_metrics_say_how_far_the_log_is_confirmed_elsewhere(service):
+    log = service.call("GET", "/readyz").json()["log"]
+    assert log == {
+        "id": "shield.local/X",
+        "size": 3,
+        "unsealed": 1,
+        "outside": {"size": 2, "age_s": 1, "behind_s": 0, "places": None},
+    }
+    seen = service.journal.remembered
+    service.journal.remembered = (
+        *seen,
+        Remembered(name='w"\\\n', size=3, age_s=9.0, behind_s=0.0, trouble=None),
+        Remembered(name="https://w.example", size=None, age_s=None, behind_s=0.0, trouble="it does not answer"),
+    )
+    try:
+        report = service.call("GET", "/readyz", role=Role.AUDITOR).json()
+        outside = report["log"]["outside"]
+        assert (outside["size"], outside["age_s"]) == (3, 9)
+        assert [place["trouble"] for place in outside["places"]] == [None, None, "it does not answer"]
+        assert report["ready"]
+        assert report["notes"] == [{"reason": "audit.outside", "detail": "https://w.example: it does not answer"}]
+        told = service.call("GET", "/readyz").json()["notes"]
+        assert "w.example" not in json.dumps(told)
+        assert told[0]["reason"] == "audit.outside"
+        lines = service.call("GET", "/metrics", role=None).body.decode().splitlines()
+        assert 'shield_audit_external_checkpoint_size{sink="file"} 2' in lines
+        assert 'shield_audit_external_checkpoint_age_seconds{sink="file"} 1.5' in lines
+        assert r'shield_audit_external_checkpoint_size{sink="w\"\\\n"} 3' in lines
+        assert not any("w.example" in line for line in lines)
+    finally:
+        service.journal.remembered = seen

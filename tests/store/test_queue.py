@@ -2,6 +2,8 @@
 
 import asyncio
 import sqlite3
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -57,15 +59,85 @@ def test_an_answer_is_recorded_then_durable_then_seen(bench):
         assert bench.queue.pending() == (asked,)
         waiting = asyncio.create_task(bench.queue.wait_settled(asked.id, 60))
         answered = await bench.answer(asked, YES)
-        assert (await waiting) == answered
+        assert (await waiting) == replace(answered, request={}, facts={})
+        assert answered.request == asked.request
         return answered
 
     answered = asyncio.run(main())
     assert (answered.state, answered.answered_by) == (ApprovalState.APPROVED, "person")
     assert [item.state for item in bench.records] == [ApprovalState.APPROVED]
     other = StateStore.open(bench.path)
-    assert other.approval(answered.id) == answered
+    assert other.approval(answered.id) == replace(answered, request={}, facts={})
     other.close()
+
+
+SECRET = "ghp_" + "Xy7" * 12
+
+
+def _on_disk(bench):
+    return b"".join(file.read_bytes() for file in Path(bench.path).parent.iterdir() if file.name.startswith("state.db"))
+
+
+@pytest.mark.parametrize("end", ["yes", "no", "late", "withdrawn", "restart"])
+@pytest.mark.parametrize("size", [1, 3_000])  # in the row's page, and in pages of its own
+def test_a_settled_question_leaves_no_byte_of_its_action(bench, end, size):
+    async def main():
+        await bench.ask()  # another that stays open beside it
+        asked = await bench.queue.ask(
+            BINDING, request={"payload": {"x": f"{SECRET}-" * size}}, facts={"commands": [SECRET]}, rule="r",
+            reason="why", evaluation="01E", agent="a", owner="tok",
+        )  # fmt: skip
+        assert SECRET.encode() in _on_disk(bench)
+        if end == "withdrawn":
+            await bench.queue.withdraw(asked.id)
+        elif end == "restart":
+            bench.store.expire_pending()
+        else:
+            await bench.queue.show(asked.id)
+            if end == "late":
+                await bench.queue.expire(asked.id)
+            else:
+                said = await bench.answer(asked, YES if end == "yes" else NO)
+                assert SECRET in said.request["payload"]["x"]  # the one who answers still sees of what
+        assert SECRET.encode() not in _on_disk(bench)
+        assert bench.store.approval(asked.id).request == {}
+        assert len(bench.store.pending_approvals()) == (0 if end == "restart" else 1)
+
+    asyncio.run(main())
+
+
+def test_actions_that_an_earlier_shield_left_are_cleared_at_the_start(bench):
+    async def main():
+        asked = await bench.ask()
+        other = sqlite3.connect(bench.path)
+        other.execute("UPDATE approvals SET state='approved', request=? WHERE id=?", (f'{{"x":"{SECRET}"}}', asked.id))
+        other.commit()
+        other.close()
+        assert bench.store.expire_pending() == 0
+        assert SECRET.encode() not in _on_disk(bench)
+
+    asyncio.run(main())
+
+
+def test_only_the_newest_settled_questions_are_kept(bench):
+    async def main():
+        bench.store.close()
+        bench.store = StateStore.open(bench.path, kept=3)
+        bench.queue = bench.reopen()
+        asked = []
+        for _ in range(5):
+            bench.now += 1
+            asked.append(await bench.ask())
+            await bench.answer(asked[-1], NO)
+        bench.now += 1
+        still = await bench.ask()
+        assert [item.id for item in bench.store.pending_approvals()] == [still.id]
+        for old in asked[:2]:
+            with pytest.raises(RefusedError):
+                bench.store.approval(old.id)
+        assert all(bench.store.approval(item.id).state is ApprovalState.DENIED for item in asked[2:])
+
+    asyncio.run(main())
 
 
 def test_the_first_answer_stands(bench):

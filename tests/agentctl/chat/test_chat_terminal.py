@@ -118,6 +118,8 @@ def test_trust_allow_block_ask_approve_deny_and_stop(place):
         start = terminal.until(r"isolation \w+")
         assert "embedded, started here" in start
         assert "asks here" in start
+        # whoever knows the name of the log notices another one
+        assert re.search(r" · log [0-9A-Z]{26}, \d+ records", start)
         terminal.until("agentctl> ")
 
         terminal.type("/read README.md\n")

@@ -280,6 +280,17 @@ def test_no_orphan_stays_when_we_are_killed(place):
     pytest.fail("Shield outlived the process that started it")
 
 
+def test_the_log_is_remembered_where_the_person_keeps_state(place):
+    sidecar = start(
+        place / "home",
+        workspace=place / "ws",
+        environ={**environ(place), "XDG_STATE_HOME": str(place / "state")},
+    )
+    sidecar.close()
+    assert (place / "state" / "shield" / "logs").read_text().count("\n") == 1
+    assert not (place / "user").exists()
+
+
 def test_a_home_in_the_workspace_is_refused(place):
     with pytest.raises(SidecarError, match="outside"):
         start(place / "ws" / "home", workspace=place / "ws", environ=environ(place))

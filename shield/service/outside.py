@@ -1,0 +1,149 @@
+"""What remembers the log out of its own reach: a folder outside of every home, the system log, witnesses.
+
+The folder keeps the newest checkpoints of each log and the list of all logs that were ever begun. Whoever removes a
+home, or puts an older copy in its place, has not removed that: the next start finds it and refuses.
+"""
+
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from audit.clock import Clock
+from audit.errors import AuditError, NoteError, SinkError
+from audit.note import VerifyKey
+from audit.publisher import Publisher, SinkStatus, Source
+from audit.sinks import Sink
+from audit.sinks.file import FileSink
+from audit.sinks.register import Begun, Register
+from audit.sinks.syslog import SyslogSink
+from shield.config import Audit, Config, Home, checkpoints_folder, user_home
+from shield.errors import ConfigError, StateError
+from shield.service.home import read_trusted, within_trusted
+from shield.service.ports import Remembered
+
+__all__ = ["Outside", "check_folder", "last_begun", "list_log", "refuse_second"]
+
+_LAST_S = 2.0  # for the last checkpoint to go out at the end; a witness that does not answer keeps nobody waiting
+
+
+def check_folder(config: Config, home: Home, environ: Mapping[str, str]) -> str:
+    """The folder that remembers checkpoints, if it lies apart from the home and from every workspace.
+
+    Raises ConfigError.
+    """
+    folder, user = checkpoints_folder(config, environ), os.path.realpath(user_home(environ))
+    set_it = "set `[audit] checkpoints` in shield.toml to a folder of its own, best on another disk"
+    if _beneath(folder, home.path):
+        raise ConfigError(f"`{folder}` lies in Shield's home: who can change the log could change it, too; {set_it}")
+    if _beneath(user, folder) or _beneath(home.path, folder):
+        raise ConfigError(f"`{folder}` holds your home directory or Shield's; {set_it}")
+    for root in map(os.path.realpath, (*config.workspaces.roots, *read_trusted(home))):
+        if _beneath(folder, root) or _beneath(root, folder):
+            raise ConfigError(f"`{folder}` and `{root}`, where agents work, lie in one another; {set_it}")
+    return folder
+
+
+def last_begun(folder: str, home: Home) -> Begun | None:
+    """The newest log of this home that the folder lists. Raises StateError if the list cannot be read."""
+    try:
+        found = [one for one in Register(Path(folder)).logs() if one.where == home.path]
+    except SinkError as error:
+        raise StateError(f"{error}; without it nobody can tell whether a log of `{home.path}` is missing") from None
+    return found[-1] if found else None
+
+
+def refuse_second(folder: str, home: Home) -> None:
+    """Raise StateError where a log of this home was begun before, though the home itself shows nothing of one."""
+    begun = last_begun(folder, home)
+    if begun is not None:
+        raise StateError(
+            f"the log `{begun.key.name}` of `{home.path}` was begun before, as `{folder}` remembers, and is gone;"
+            " put the home back from a copy, or run `shield init --new-log REASON`"
+        )
+
+
+def list_log(folder: str, home: Home, key: VerifyKey) -> str | None:
+    """Have the folder list the log of this home, durably; why it could not, None where it did."""
+    try:
+        Register(Path(folder)).begin(key, where=home.path, time_ms=time.time_ns() // 1_000_000)
+    except SinkError as error:
+        return f"the log `{key.name}` is not listed out of its reach: {error}"
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outside:
+    """The places that remember one log, `folder` first, and how often they are told."""
+
+    folder: str
+    sinks: tuple[Sink, ...]
+    interval_s: float
+
+    @classmethod
+    def of(cls, settings: Audit, folder: str, log: str, clock: Clock) -> Self:
+        """As `[audit]` says, for the log of this name. Raises ConfigError for a witness that cannot be used."""
+        sinks: list[Sink] = [FileSink(Path(folder), log)]
+        if settings.syslog:
+            sinks.append(SyslogSink())
+        for witness in settings.witnesses:
+            # HTTP and TLS take memory and time that only this needs
+            from audit.cosignature import WitnessKey
+            from audit.sinks.witness import WitnessSink
+
+            url, _, line = witness.partition(" ")
+            try:
+                sinks.append(WitnessSink(url, WitnessKey.parse(line), Path(folder), log, clock=clock))
+            except (NoteError, SinkError) as error:
+                raise ConfigError(f"`audit.witnesses`: {error}; take the line that the witness shows") from None
+        names = [sink.name for sink in sinks]
+        if len(set(names)) != len(names):
+            raise ConfigError(f"`audit.witnesses`: two places go by one name among {', '.join(names)}; keep one")
+        return cls(folder=folder, sinks=tuple(sinks), interval_s=settings.interval_s)
+
+    def remembered(self) -> tuple[str, ...]:
+        """The notes that the log has to agree with when it is opened. Raises StateError where they cannot be read."""
+        try:
+            return tuple(note for sink in self.sinks for note in sink.remembered())
+        except AuditError as error:
+            raise StateError(
+                f"what is remembered of the log cannot be read: {error}; put the file back,"
+                " or set `[audit] checkpoints` elsewhere if you know why it is broken"
+            ) from None
+
+    def publish(self, log: Source, clock: Clock) -> "Publishing":
+        """Tell every place of the newest checkpoint from now on."""
+        return Publishing(Publisher(log, self.sinks, interval_s=self.interval_s, clock=clock), clock)
+
+
+class Publishing:
+    """The places being told; none of them can hold a verdict up."""
+
+    def __init__(self, publisher: Publisher, clock: Clock) -> None:
+        self._publisher = publisher
+        self._clock = clock
+
+    def remembered(self) -> tuple[Remembered, ...]:
+        """How each place stands."""
+        now = self._clock.time_ms()
+        return tuple(_standing(status, now) for status in self._publisher.status())
+
+    def close(self) -> None:
+        """Tell them of the last checkpoint. Call it after the log was closed."""
+        self._publisher.close(_LAST_S)
+
+
+def _standing(status: SinkStatus, now_ms: int) -> Remembered:
+    return Remembered(
+        name=status.name,
+        size=status.size,
+        age_s=None if status.at_ms is None else max(0, now_ms - status.at_ms) / 1000,
+        behind_s=status.behind_ms / 1000,
+        trouble=status.error or status.warning,
+    )
+
+
+def _beneath(path: str, top: str) -> bool:
+    return within_trusted(path, (top,))
