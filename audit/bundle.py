@@ -13,16 +13,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from audit.chain import ROTATE, KeyChain, Rotation
+from audit.chain import ROTATE
 from audit.checkpoint import Checkpoint
-from audit.entry import MAX_LEAF, Envelope, decode
-from audit.errors import EntryError, LogForeignError, NoteError, ReadError
+from audit.entry import MAX_LEAF
+from audit.errors import EntryError, NoteError, ReadError
 from audit.kinds import OPEN
 from audit.merkle import HASH, WIDTH, Edge, tile_count
 from audit.note import MAX_NOTE, VerifyKey, split_note
 from audit.shape import Shapes
-from audit.source import PAD, Listing, Referring, Row, TamperedError
-from audit.tally import Tallies
+from audit.source import PAD, Change, Referring, Row, TamperedError, chain_of
 
 _TILE_BYTES: Final = WIDTH * HASH
 _STEP: Final = 64  # lines between two whose places are kept
@@ -109,14 +108,10 @@ class BundleSource:
             self._walk(key)
         lines, fault = self._index.execute("SELECT lines, fault FROM found").fetchone()
         self.presented = int(lines)
-        self.faults: set[str] = set() if fault is None else {fault.decode()}
-        rotations = [self._rotation(seq) for seq in self._marked(ROTATE)]
-        try:
-            self.chain = KeyChain(key, [rotation for rotation in rotations if rotation is not None])
-        except LogForeignError as error:
-            raise TamperedError(str(error)) from error
+        self._fault: str | None = None if fault is None else fault.decode()
+        self.chain = chain_of(key, self._changes(), dict(self.notes(-1, 0)).get(0))
         if read_file(self._folder / "audit.vkey", _MAX_BYTES) != f"{self.chain.newest.line()}\n".encode():
-            self.faults.add("audit.vkey")
+            self._fault = "audit.vkey"
 
     @property
     def selection(self) -> bool:
@@ -155,6 +150,8 @@ class BundleSource:
             raise TamperedError(f"the bundle holds {lines} records and its checkpoint covers {self.size}", self.size)
         fault = fault if lines == self.size else None
         fault = fault or self._walk_tiles(whole=lines == self.size)
+        if fault is not None:  # whoever made the folder named its files
+            fault = fault.encode("utf-8", "backslashreplace").decode()
         self._index.execute("INSERT INTO found VALUES (?, ?)", (lines, fault))
         self._index.execute("COMMIT")
 
@@ -218,9 +215,11 @@ class BundleSource:
             if len(leaves) > 1:  # the malformed one is named when it is judged
                 for at, leaf in enumerate(leaves):
                     self._walk_leaves(shapes, line + at, [leaf])
+            elif f',"kind":"{ROTATE}",'.encode() in leaves[0]:
+                self._index.execute("INSERT INTO marks VALUES (?, ?)", (line, ROTATE))
             return
         calls, refs, marks = [], [], []
-        for at, (_, _, call, kind, _, _, ref, *_) in enumerate(found):
+        for at, (_, call, kind, _, _, ref, *_) in enumerate(found):
             assert kind is not None
             assert call is not None
             if call.startswith(b'"'):
@@ -255,19 +254,11 @@ class BundleSource:
     def _marked(self, kind: str) -> list[int]:
         return [seq for (seq,) in self._index.execute("SELECT seq FROM marks WHERE kind = ? ORDER BY seq", (kind,))]
 
-    def _rotation(self, line: int) -> Rotation | None:
-        record = self._record(line)
-        try:
-            return None if record is None else Rotation.parse(record.seq, record.body)
-        except EntryError:
-            return None  # named when it is judged
-
-    def _record(self, line: int) -> Envelope | None:
-        leaf = self.leaf(line)
-        try:
-            return None if leaf is None else decode(leaf)
-        except EntryError:
-            return None
+    def _changes(self) -> Iterator[Change]:
+        for line in self._marked(ROTATE):
+            change = Change.read(None if self.selection else line, self.leaf(line) or b"")
+            if change is not None:
+                yield change
 
     # -- the source --------------------------------------------------------------------------------------------------
 
@@ -339,16 +330,14 @@ class BundleSource:
             seq for (seq,) in self._index.execute("SELECT seq FROM again WHERE seq >= ? AND seq < ?", (start, stop))
         }
 
-    def listed(self, listing: Listing, start: int, stop: int) -> list[bytes] | None:  # noqa: ARG002 - a bundle has none
-        return None
-
     def check_edge(self, edge: Edge) -> None:
         for level, index, tile in edge.partial():
             if self.tile(level, index) != tile:
                 raise TamperedError("the stored tiles are not those that the records make")
 
-    def tallies(self) -> Tallies | None:
-        return None
+    def check_structures(self) -> None:
+        if self._fault is not None:
+            raise TamperedError(f"the bundle's folder contradicts itself at `{self._fault}`")
 
 
 def _checkpoint(note: bytes) -> tuple[Checkpoint, str]:

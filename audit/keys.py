@@ -22,6 +22,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
+from audit.cosignature import WitnessKey
 from audit.errors import KeyFileError, NoteError, PassphraseError
 from audit.keyfiles import check_directory, make_directory, read_file, sync_directory, write_file
 from audit.note import SigningKey, VerifyKey
@@ -83,6 +84,14 @@ def read_verify_key(path: Path) -> VerifyKey:
         return VerifyKey.parse(read_file(path, private=False).decode("ascii"))
     except (UnicodeDecodeError, NoteError) as error:
         raise KeyFileError(f"`{path}` does not hold one vkey line: {error}") from error
+
+
+def read_witness_key(path: Path) -> WitnessKey:
+    """A witness's public key in a file with one vkey line. Raises KeyFileError."""
+    try:
+        return WitnessKey.parse(read_file(path, private=False).decode())
+    except (UnicodeDecodeError, NoteError) as error:
+        raise KeyFileError(f"`{path}` does not hold one vkey line of a witness: {error}") from error
 
 
 def as_pem(key: SigningKey, passphrase: str | None) -> bytes:

@@ -79,7 +79,7 @@ class Notebook:
         pattern = re.compile(rf"{re.escape(self._path.name)}(?:\.([1-9][0-9]{{0,8}}))?")
         try:
             found = [pattern.fullmatch(name) for name in os.listdir(self._path.parent)]
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as error:
             raise SinkError(f"cannot read `{self._path.parent}`: {error.strerror or error}") from error

@@ -6,26 +6,29 @@ whole is one pass, and the first bad record is the first of all.
 """
 
 import os
+import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final, ParamSpec, Self, TypeVar
 
 from audit.bundle import BundleSource
-from audit.errors import AuditError
+from audit.errors import AuditError, ReadError
 from audit.merkle import WIDTH
 from audit.note import VerifyKey
+from audit.place import Findings, Place
 from audit.schema import reading
 from audit.source import DatabaseSource, Source, TamperedError
-from audit.stretch import Findings, Place, Stretch
-from audit.tally import Tallies
+from audit.stretch import Stretch
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ProcessPoolExecutor
 
+_T = TypeVar("_T")
+_P = ParamSpec("_P")
 _PARTS: Final = 4  # a process, so that none waits long for the last
 
 
@@ -53,14 +56,27 @@ class Judged:
 def opened(log: Log) -> Iterator[Source]:
     """The log as a source. Raises TamperedError, ReadError, LogForeignError, LogDamagedError, OSError."""
     if log.path.is_dir():
-        bundle = BundleSource(log.path, log.key, log.index, ready=log.size is not None)
         try:
-            yield bundle
-        finally:
-            bundle.close()
+            bundle = BundleSource(log.path, log.key, log.index, ready=log.size is not None)
+            try:
+                yield bundle
+            finally:
+                bundle.close()
+        except sqlite3.Error as error:
+            where = log.index.parent
+            raise ReadError(
+                f"cannot keep notes on the bundle in `{where}`: {error}; set TMPDIR to a place with room"
+            ) from error
     else:
         with reading(log.path) as database:
             yield DatabaseSource(database, log.key, log.size)
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What a process found of the source's own structures."""
+
+    error: TamperedError | AuditError | OSError | None
 
 
 class Crew:
@@ -73,7 +89,7 @@ class Crew:
         self._path = path
         self._key = key
         self._pool: ProcessPoolExecutor | None = None
-        self._listed: Future[tuple[Tallies | None, set[str]]] | None = None
+        self._checked: Future[Checked] | None = None
 
     def __enter__(self) -> Self:
         folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="audit")))
@@ -85,7 +101,7 @@ class Crew:
 
             context = multiprocessing.get_context("fork")
             self._pool = self._stack.enter_context(ProcessPoolExecutor(self._jobs, mp_context=context))
-            self._pool.submit(int).result()
+            _answer(self._hand(int))
         return self
 
     def __exit__(self, *exc_info: object) -> None:
@@ -102,7 +118,7 @@ class Crew:
         for stop, future in self._hand_out(source):
             stretch = Stretch(source, place, findings)
             yield stretch
-            judged = None if future is None else future.result()
+            judged = _answer(future)
             if judged is None or judged.start != place or judged.end is None or judged.findings is None:
                 stretch.run(stop, progress)
             else:
@@ -117,15 +133,26 @@ class Crew:
             return [(source.size, None)]
         width = max(WIDTH, source.size // (self._jobs * _PARTS) // WIDTH * WIDTH)
         log = replace(self.log, size=source.size)
-        self._listed = self._pool.submit(_tallies, log)
+        self._checked = self._hand(_check_structures, log)
         bounds = [*range(0, source.size, width), source.size]
-        return [(stop, self._pool.submit(_judge, log, start, stop)) for start, stop in pairwise(bounds)]
+        return [(stop, self._hand(_judge, log, start, stop)) for start, stop in pairwise(bounds)]
 
-    def tallies(self, source: Source) -> tuple[Tallies | None, set[str]]:
-        """What the source's indexes list, and what is wrong with them."""
-        if self._listed is not None:
-            return self._listed.result()
-        return source.tallies(), source.faults
+    def _hand(self, task: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> "Future[_T] | None":
+        from concurrent.futures.process import BrokenProcessPool
+
+        assert self._pool is not None
+        try:
+            return self._pool.submit(task, *args, **kwargs)
+        except BrokenProcessPool:
+            return None
+
+    def check_structures(self, source: Source) -> None:
+        """Raise TamperedError unless the source's own structures hold together."""
+        found = _answer(self._checked)
+        if found is None:
+            source.check_structures()
+        elif found.error is not None:
+            raise found.error
 
 
 def _judge(log: Log, start: int, stop: int) -> Judged:
@@ -148,6 +175,20 @@ def _judge(log: Log, start: int, stop: int) -> Judged:
     return Judged(start=first, end=stretch.place, findings=findings)
 
 
-def _tallies(log: Log) -> tuple[Tallies | None, set[str]]:
-    with opened(log) as source:
-        return source.tallies(), source.faults
+def _check_structures(log: Log) -> Checked:
+    try:
+        with opened(log) as source:
+            source.check_structures()
+    except (TamperedError, AuditError, OSError) as error:
+        return Checked(error)
+    return Checked(None)
+
+
+def _answer(future: "Future[_T] | None") -> _T | None:
+    """What a process found, None if it is gone: then its work is done here."""
+    from concurrent.futures.process import BrokenProcessPool
+
+    try:
+        return None if future is None else future.result()
+    except BrokenProcessPool:
+        return None

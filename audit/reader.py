@@ -24,7 +24,7 @@ def tile_reader(database: sqlite3.Connection) -> TileReader:
     return read
 
 
-_MARKED: Final = "kind IN ('key.rotate', 'log.open')"  # the condition of the index `entries_marks`, word by word
+MARKED: Final = "kind IN ('key.rotate', 'log.open')"  # the condition of the index `entries_marks`, word by word
 
 
 def key_chain(database: sqlite3.Connection, trusted: VerifyKey) -> KeyChain:
@@ -32,7 +32,7 @@ def key_chain(database: sqlite3.Connection, trusted: VerifyKey) -> KeyChain:
 
     Raises LogForeignError if `trusted` is none of them, LogDamagedError if a record that changes the key is malformed.
     """
-    sql = f"SELECT seq, CAST(leaf AS BLOB) FROM entries WHERE {_MARKED} AND kind = ? ORDER BY seq"  # noqa: S608 - fixed
+    sql = f"SELECT seq, CAST(leaf AS BLOB) FROM entries WHERE {MARKED} AND kind = ? ORDER BY seq"  # noqa: S608 - fixed
     try:
         rows = database.execute(sql, (ROTATE,))
         return KeyChain(trusted, [Rotation.parse(seq, decode(read_leaf(leaf, seq)).body) for seq, leaf in rows])
@@ -43,7 +43,7 @@ def key_chain(database: sqlite3.Connection, trusted: VerifyKey) -> KeyChain:
 def kinds_in_force(path: Path) -> KindTable:
     """The table of kinds in the newest `log.open` record: to open a log with, where the program that writes it is not
     there to say. Raises ReadError if there is no such record yet, LogDamagedError, LogForeignError."""
-    sql = f"SELECT CAST(leaf AS BLOB) FROM entries WHERE {_MARKED} AND kind = ? ORDER BY seq DESC LIMIT 1"  # noqa: S608 - fixed
+    sql = f"SELECT CAST(leaf AS BLOB) FROM entries WHERE {MARKED} AND kind = ? ORDER BY seq DESC LIMIT 1"  # noqa: S608 - fixed
     with reading(path) as database:
         check_schema(database)
         row = database.execute(sql, (OPEN,)).fetchone()

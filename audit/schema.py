@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -156,7 +157,21 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
         database.close()
 
 
+def check_files(path: Path) -> None:
+    """Raise ReadError where what SQLite opens beside the database is no regular file: a pipe would hold it for ever."""
+    for suffix in ("", "-journal", "-wal", "-shm"):
+        try:
+            found = os.lstat(f"{path}{suffix}") if suffix else os.stat(path)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise ReadError(f"cannot look at `{path}{suffix}`: {error.strerror}") from error
+        if not stat.S_ISREG(found.st_mode):
+            raise ReadError(f"`{path}{suffix}` is no regular file; keep a copy of what is there and remove it")
+
+
 def _connect(path: Path) -> sqlite3.Connection:
+    check_files(path)
     plain = f"file:{quote(os.path.abspath(path))}?mode=ro"
     # A WAL database cannot be opened where its -shm file can be neither found nor made. Only without a WAL is the
     # file alone the whole log, and only then may it be read as immutable.

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
-from audit.entry import MAX_LEAF, Envelope, canonical, decode
+from audit.entry import MAX_LEAF, Envelope, decode
 from audit.errors import EntryError
 
 MAX_SHAPES: Final = 64
@@ -41,20 +41,18 @@ _ENVELOPE: Final = {
     b'"prev"': rb'(?:null|"([^"]*+)")',
     b'"ref"': rb"(?:null|" + _COUNT + rb")",
     b'"seq"': _COUNT,
-    b'"session"': rb'(?:null|"(' + _NAME + rb')")',
+    b'"session"': rb'(?:null|"' + _NAME + rb'")',
     b'"time"': _COUNT,
     b'"v"': rb"1",
 }
 
 
 class Fields(NamedTuple):
-    """What a verifier needs of one leaf, as it stands in it; None for null, but for `decision`.
+    """What a verifier needs of one leaf, as it stands in it; None for null.
 
-    `decision`: the JSON text of the body's member of this name (only its bracket where it is no scalar), None where
-    there is none. `call`: the text from the value of `call_id` to the kind: `"<call id>","kind":"<kind>`, or from null.
+    `call`: the text from the value of `call_id` to the kind: `"<call id>","kind":"<kind>`, or from null.
     """
 
-    decision: bytes | None
     boot_id: bytes
     call: bytes
     kind: bytes
@@ -62,7 +60,6 @@ class Fields(NamedTuple):
     prev: bytes | None
     ref: bytes | None
     seq: bytes
-    session: bytes | None
     time: bytes
 
 
@@ -72,9 +69,7 @@ Match = Callable[[bytes], "re.Match[bytes] | None"]
 def fields_of(record: Envelope) -> Fields:
     """The fields of a decoded leaf."""
     call = "null" if record.call_id is None else f'"{record.call_id}"'
-    decision = canonical(record.body["decision"]).encode() if "decision" in record.body else None
     return Fields(
-        decision=decision[:1] if decision is not None and decision[:1] in {b"{", b"["} else decision,
         boot_id=record.boot_id.encode(),
         call=f'{call},"kind":"{record.kind}'.encode(),
         kind=record.kind.encode(),
@@ -82,7 +77,6 @@ def fields_of(record: Envelope) -> Fields:
         prev=None if record.prev is None else record.prev.encode(),
         ref=None if record.ref is None else b"%d" % record.ref,
         seq=b"%d" % record.seq,
-        session=None if record.session is None else record.session.encode(),
         time=b"%d" % record.time,
     )
 
@@ -192,22 +186,11 @@ class _Structure:
         self._envelope = envelope
 
     def leaf(self) -> bytes:
-        return self._object(lambda name: self._body() if name == b'"body"' else self._field(name))
+        return self._object(lambda name: self._value() if name == b'"body"' else self._field(name))
 
     def _field(self, name: bytes) -> bytes:
         self._at += 1
         return self._envelope[name]
-
-    def _body(self) -> bytes:
-        found = self._object(lambda name: self._decision() if name == b'"decision"' else self._value())
-        # a group that matches nothing keeps the numbers of the others where there is no decision
-        return found if b"(?P<decision>" in found else b"(?P<decision>(?!))?" + found
-
-    def _decision(self) -> bytes:
-        value = self._value()
-        # of what is no scalar, the escaped bracket
-        first, rest = (value, b"") if value == _SCALAR else (value[:2], value[2:])
-        return b"(?P<decision>" + first + b")" + rest
 
     def _value(self) -> bytes:
         token = self._tokens[self._at]

@@ -28,7 +28,7 @@ from audit.note import SigningKey
 from audit.private import MasterKey, Vault
 from audit.reader import key_chain
 from audit.redaction import Redacted, Redaction, destroy
-from audit.schema import FORMAT, check_schema, harden, translate, upgrade
+from audit.schema import FORMAT, check_files, check_schema, harden, translate, upgrade
 from audit.state import TAIL, State, load
 
 # what SQLite says of a damaged schema quotes it, and may be no text that Python can put into its own error
@@ -101,6 +101,7 @@ class Store:
         return error
 
     def _connect(self, *, tail: int, outside: Sequence[str] = ()) -> State:
+        check_files(self._path)
         database = sqlite3.connect(
             self._path, isolation_level=None, timeout=5.0, check_same_thread=False, cached_statements=64
         )

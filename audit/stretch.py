@@ -7,23 +7,19 @@ refuse or note.
 
 from array import array
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from hashlib import sha256
-from itertools import compress
 from operator import le, lt
 from typing import Any, Final
 
 from audit.chain import ROTATE, Rotation
 from audit.entry import Envelope, decode
-from audit.errors import EntryError, NoteError, ProofError
+from audit.errors import EntryError, NoteError
 from audit.kinds import OPEN, KindTable
-from audit.merkle import WIDTH, Edge, leaf_hash
+from audit.merkle import WIDTH, leaf_hash
+from audit.place import Findings, Place
 from audit.shape import Shapes, fields_of
-from audit.source import PAD, Listing, Row, Source, TamperedError
-from audit.tally import SessionHashes, Tallies, Tally
+from audit.source import PAD, Row, Source, TamperedError
 
-NOTES: Final = 20
-"""Notes of one sort that are spelled out; the rest is counted."""
 CHUNK: Final = 1024
 """Records that are read and looked at together."""
 _SLOW: Final = 8  # as few are not worth another look at all of them
@@ -31,96 +27,8 @@ _WINDOW: Final = (
     1 << 19
 )  # records, or up to twice as many, whose kinds are kept, four bytes each, for those that refer to them
 
-_BORING: Final = frozenset({None, b"null", b'"ALLOW"'})  # decisions that the index of refusals does not list
-
 Columns = list[tuple[Any, ...]]
 """The fields of some records, as `Fields`, one tuple a field."""
-
-
-class Remarks:
-    """Notes of one sort, the first few in words."""
-
-    def __init__(self, more: str) -> None:
-        self._more = more
-        self.count = 0
-        self.first: list[str] = []
-
-    def add(self, note: str) -> None:
-        """One more."""
-        self.count += 1
-        if self.count <= NOTES:
-            self.first.append(note)
-
-    def clear(self) -> None:
-        """Take back what was noted."""
-        self.count = 0
-        self.first.clear()
-
-    def merge(self, later: "Remarks") -> None:
-        """What was remarked on later records."""
-        self.count += later.count
-        self.first = (self.first + later.first)[:NOTES]
-
-    def lines(self) -> list[str]:
-        """The notes, and how many more there were."""
-        rest = self.count - NOTES
-        return self.first + ([f"{rest} more {self._more}"] if rest > 0 else [])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """Between two records: the tree's edge, the last record's hash and clock, what is signed and the table in force."""
-
-    edge: Edge
-    prev: bytes | None = None
-    clock: tuple[int, int, bytes] | None = None
-    """`time`, `mono_ns` and `boot_id` of the last record."""
-    kinds: KindTable | None = None
-    signed: int = 0
-
-    @classmethod
-    def beginning(cls) -> "Place":
-        """Before the first record."""
-        return cls(edge=Edge())
-
-    @classmethod
-    def stored(cls, source: Source, at: int) -> "Place | None":
-        """What the source says of the place before record `at`; None where it says nothing that could be so."""
-        leaf, opening = source.leaf(at - 1), source.opening(at)
-        try:
-            edge = Edge.load(at, source.tile)
-            table = decode(source.leaf(opening) or b"").body["log"]["kinds"] if opening is not None else None
-            last = decode(leaf or b"")
-            kinds = KindTable.parse(table)
-        except (EntryError, ProofError, KeyError, TypeError):
-            return None
-        clock = (last.time, int(last.mono_ns), last.boot_id.encode())
-        return cls(edge=edge, prev=leaf_hash(leaf or b""), clock=clock, kinds=kinds, signed=max(0, source.sealed(at)))
-
-
-@dataclass(slots=True)
-class Findings:
-    """What was seen on the way: notes, and the sums to compare the source's indexes with."""
-
-    gaps: Remarks = field(default_factory=lambda: Remarks("openings after an unsealed end"))
-    clock: Remarks = field(default_factory=lambda: Remarks("steps back of the clock"))
-    open: Remarks = field(default_factory=lambda: Remarks("records that wait for a counterpart"))
-    tallies: Tallies = field(default_factory=Tallies)
-    listed_refs: Tally = field(default_factory=Tally)
-    faults: set[str] = field(default_factory=set)
-
-    def merge(self, later: "Findings") -> None:
-        """What was seen of later records."""
-        self.gaps.merge(later.gaps)
-        self.clock.merge(later.clock)
-        self.open.merge(later.open)
-        self.tallies.merge(later.tallies)
-        self.listed_refs.merge(later.listed_refs)
-        self.faults |= later.faults
-
-    def notes(self) -> tuple[str, ...]:
-        """All notes."""
-        return (*self.gaps.lines(), *self.clock.lines(), *self.open.lines())
 
 
 class Stretch:
@@ -133,7 +41,6 @@ class Stretch:
         self._start = place.edge.size
         self.findings = findings
         self._shapes = Shapes(self._log, marks=frozenset({OPEN, ROTATE}))
-        self._sessions = SessionHashes()
         self._prev = place.prev
         self._clock = place.clock
         self._ids: dict[bytes, int] = {}
@@ -191,19 +98,13 @@ class Stretch:
             del rows[:here]
             self._seal(size, note)
         self._take(rows)
-        for listing in Listing:
-            listed = self._source.listed(listing, start, end)
-            if listed is not None and listed != self._marked[listing]:
-                self.findings.faults.add(listing.value[0])
 
     def _look_up(self, start: int, stop: int) -> None:
         """Who refers to the records from `start` below `stop`: for `once` and `then`."""
-        self._marked: dict[Listing, list[bytes]] = {listing: [] for listing in Listing}
         self._answered = set()
         self._again = self._source.again(start, stop)
         last = b""
         for texts, seqs in self._source.referring(start, stop):
-            self.findings.listed_refs.add(map(hash, texts), list(map(hash, seqs)))
             before = len(self._answered)
             self._answered.update(texts)
             if len(self._answered) - before != len(texts):
@@ -241,7 +142,7 @@ class Stretch:
             columns = list(zip(*self._shapes.read(leaves), strict=True))
         except (TypeError, EntryError):
             return False
-        _, boots, _, kinds, monos, prevs, refs, numbers, _, times = columns
+        boots, _, kinds, monos, prevs, refs, numbers, times = columns
         # hashes in hex, each as long as the others, with a quote between
         linked = b"".join((self._prev, *digests[:-1])).hex('"', 32)
         if None in prevs or b'"'.join(prevs).decode() != linked or tuple(map(int, numbers)) != seqs:
@@ -249,7 +150,8 @@ class Stretch:
         millis, nanos = [last[0], *map(int, times)], [last[1], *map(int, monos)]
         if set(boots) != {last[2]} or not all(map(le, millis, millis[1:])) or not all(map(le, nanos, nanos[1:])):
             return False
-        if b"log.open" in kinds or b"key.rotate" in kinds or not self._related(seqs, kinds, refs):
+        marked = b"log.open" in kinds or b"key.rotate" in kinds or not self._rotations.keys().isdisjoint(seqs)
+        if marked or not self._related(seqs, kinds, refs):
             return False
         self._clock = (millis[-1], nanos[-1], last[2])
         self._accept(columns, digests)
@@ -284,31 +186,14 @@ class Stretch:
         return target is None or not kind.to or self._names[target] in kind.to
 
     def _accept(self, columns: Columns, digests: Sequence[bytes]) -> None:
-        """Take records that were found right: tree, sums, and what is expected of later records."""
+        """Take records that were found right: tree, and what is expected of later records."""
         start = self.edge.size
-        decisions, _, calls, kinds, _, _, refs, numbers, sessions, _ = columns
+        kinds = columns[2]
         for level, index, tile in self.edge.extend(digests):
             if self._source.tile(level, index) != tile:
                 first = index * WIDTH ** (level + 1)
                 raise TamperedError(f"the stored tile {index} of level {level} is not that of its records", first)
         self._prev = digests[-1]
-        tallies = self.findings.tallies
-        hashes = list(map(hash, numbers))
-        named = [call[0] == 0x22 for call in calls]
-        tallies.calls.add(map(hash, compress(calls, named)), list(compress(hashes, named)))
-        inside = [session is not None for session in sessions]
-        known = map(self._sessions.__getitem__, compress(sessions, inside))
-        tallies.sessions.add(known, list(compress(hashes, inside)))
-        referring = [
-            (hash(b"1%b %b" % (ref.rjust(15, b"0"), kind)), number)  # PAD added to `ref`
-            for ref, kind, number in zip(refs, kinds, hashes, strict=True)
-            if ref is not None
-        ]
-        if referring:
-            tallies.refs.add(*map(list, zip(*referring, strict=True)))
-        if not _BORING.issuperset(decisions):
-            refused = [decision not in _BORING for decision in decisions]
-            self._marked[Listing.REFUSED].extend(compress(numbers, refused))
         self._expect(start, kinds)
         for seq in self._repeats.keys() & range(start, self.edge.size) if self._repeats else ():
             del self._repeats[seq]
@@ -337,8 +222,6 @@ class Stretch:
         self._relate(record)
         self._remark(record)
         self._codes.append(self._code(record.kind))
-        if record.kind in {OPEN, ROTATE}:
-            self._marked[Listing.MARKS].append(b"%d" % record.seq)
         self._accept([(value,) for value in fields_of(record)], (digest,))
 
     def _record(self, seq: object, leaf: object, stored: object) -> tuple[Envelope, bytes]:
@@ -367,7 +250,7 @@ class Stretch:
             if record.kind == OPEN:
                 self._opened(record)
             kind = self._table().check(record.kind, record.ref)
-            if record.kind == ROTATE:
+            if record.kind == ROTATE or record.seq in self._rotations:
                 self._rotated(record)
         except EntryError as error:
             raise TamperedError(f"record {record.seq} breaks the table of kinds: {error}", record.seq) from error
@@ -380,7 +263,7 @@ class Stretch:
             )
         if kind.once and (record.seq in self._repeats or record.ref < self._start):
             first = self._source.earlier(record.ref, record.kind, record.seq)
-            # the index is compared only later
+            # the index is checked only later
             if first is not None and self._says(first, record.ref, record.kind):
                 raise TamperedError(
                     f"record {record.seq} is a second `{record.kind}` for record {record.ref}", record.seq
@@ -410,8 +293,10 @@ class Stretch:
 
     def _rotated(self, record: Envelope) -> None:
         # INVARIANT: every record of this kind that stands in the stream is one of the chain, and none else is
+        if record.kind != ROTATE:
+            raise EntryError(f"it passed for a `{ROTATE}` record")
         if self._rotations.get(record.seq) != Rotation.parse(record.seq, record.body):
-            raise EntryError(f"a `{ROTATE}` record is hidden from the index of its kind, or another one stands there")
+            raise EntryError(f"a `{ROTATE}` record cannot follow another, or its index hides it")
         if self._source.sealed(record.seq + 1) != record.seq + 1:
             raise EntryError(f"the checkpoint that ends with the `{ROTATE}` record is missing")
 

@@ -26,9 +26,10 @@ from audit.errors import AuditError, LogDamagedError, NoteError, ReadError
 from audit.merkle import root_at
 from audit.note import VerifyKey, split_note
 from audit.parts import Crew, opened
+from audit.place import NOTES, Findings
 from audit.selection import check_selection
 from audit.source import Source, TamperedError
-from audit.stretch import NOTES, Findings, Stretch
+from audit.stretch import Stretch
 
 __all__ = ["NOTES", "Outcome", "Outside", "Report", "verify_log"]
 
@@ -186,22 +187,11 @@ class _Run:
         source.check_edge(self._stretch.edge)
 
     def _check_structures(self, source: Source, crew: Crew) -> None:
-        tallies, faults = crew.tallies(source)
-        found = self._findings
-        faults |= found.faults | source.faults
-        if tallies is not None:
-            refs = replace(found.listed_refs, count=tallies.refs.count)
-            for index, listed, should in (
-                ("entries_call", tallies.calls, found.tallies.calls),
-                ("entries_session", tallies.sessions, found.tallies.sessions),
-                ("entries_ref", refs, found.tallies.refs),
-            ):
-                if listed != should:
-                    faults.add(index)
-        if faults:
-            found.open.clear()  # an index that lies was asked for them
-            wrong = "`, `".join(sorted(faults))
-            raise TamperedError(f"what is stored contradicts itself: `{wrong}` is not what the records make it")
+        try:
+            crew.check_structures(source)
+        except (TamperedError, AuditError):
+            self._findings.open.clear()  # an index that lies was asked for them
+            raise
 
 
 def _check_witnesses(kept: Outside) -> None:

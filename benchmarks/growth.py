@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from audit.merkle import Edge, leaf_hash
+from audit_growth import rows as audit_rows
 from row import Row, cpu_us
 from shield.actions.registry import lookup
 from shield.actions.request import make_action, parse_request
@@ -19,11 +20,12 @@ SMALL = {"rounds": 3, "seconds": 0.05}
 
 
 def rows() -> Iterator[Row]:
-    """Canonical form by values, facts by commands of a line, tier 0 by rules, the log's tree by leaves."""
+    """Canonical form by values, facts by commands of a line, tier 0 by rules, the log's tree by leaves, the log."""
     yield from _series("canonical", (10, 100, 1_000, 9_000), _canonical)
     yield from _series("facts.shell", (1, 5, 50, 200), _shell)
     yield from _series("tier0.rules", (10, 100, 1_000, 3_000), _rules)
     yield from _series("audit.tree", (1_000, 10_000, 100_000), _tree)
+    yield from audit_rows()
 
 
 def _series(name: str, sizes: Sequence[int], cost: Callable[[int], float]) -> Iterator[Row]:

@@ -10,7 +10,7 @@ import traceback
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-MODULES = ("tier0", "evaluate", "service", "command", "sandbox")
+MODULES = ("tier0", "evaluate", "service", "command", "sandbox", "audit_rows")
 
 
 def main() -> int:
@@ -26,7 +26,7 @@ def main() -> int:
                 found.append(row)
                 goal = "" if row.goal is None else f"{row.goal:g}"
                 peer = "" if row.peer is None or row.ratio is None else f"{row.ratio:.3g} x {row.peer}"
-                print(f"{row.name:30} {row.median:12.1f} {row.unit:5} {goal:>9} {row.reached():8} {peer}", flush=True)
+                print(f"{row.name:30} {row.median:12.2f} {row.unit:5} {goal:>9} {row.reached():8} {peer}", flush=True)
         except Exception:  # noqa: BLE001  # whatever it is, the other rows are still worth having
             missing.append(name)
             traceback.print_exc()

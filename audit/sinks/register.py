@@ -73,7 +73,7 @@ class Register:
                 if not stat.S_ISREG(found.st_mode) or found.st_size > _MAX_BYTES:
                     raise SinkError(f"`{self._path}` is no list of logs; move it away")
                 return file.read(_MAX_BYTES)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return b""
         except OSError as error:
             raise SinkError(f"cannot read `{self._path}`: {error.strerror or error}") from error

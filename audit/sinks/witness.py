@@ -131,7 +131,7 @@ class WitnessSink:
             text, signatures = split_note(note)
             checkpoint = Checkpoint.parse(text)
             check_cosigned(text, signatures, self._key)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
             raise SinkError(f"cannot read `{self._path}`: {error.strerror or error}") from error
