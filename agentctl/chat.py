@@ -202,22 +202,23 @@ def _embedded(
         finally:
             os.close(token_write)
         with sidecar:
-            prompt = subprocess.Popen(  # noqa: S603  # our own program
-                [
-                    *python_command("agentctl.ui.approver"),
-                    "--socket",
-                    str(sidecar.endpoint.socket),
-                    "--token-fd",
-                    str(token_read),
-                    "--term",
-                    environ.get("TERM") or "dumb",
-                ],
-                env=_plain(settings, environ),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                cwd="/",
-                pass_fds=(token_read,),
-            )
+            with _interrupts_wait():
+                prompt = subprocess.Popen(  # noqa: S603  # our own program
+                    [
+                        *python_command("agentctl.ui.approver"),
+                        "--socket",
+                        str(sidecar.endpoint.socket),
+                        "--token-fd",
+                        str(token_read),
+                        "--term",
+                        environ.get("TERM") or "dumb",
+                    ],
+                    env=_plain(settings, environ),
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    cwd="/",
+                    pass_fds=(token_read,),
+                )
             os.close(token_read)
             token_read = -1
             yield sidecar, True
@@ -227,6 +228,16 @@ def _embedded(
         if prompt is not None:
             prompt.terminate()
             prompt.wait()
+
+
+@contextmanager
+def _interrupts_wait() -> Iterator[None]:
+    """Ctrl-C waits meanwhile, and for a child begun here until it says otherwise: none dies of it while it starts."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _trust(settings: Settings, workspace: Path, environ: Mapping[str, str]) -> bool:

@@ -12,12 +12,12 @@ from audit.chain import ROTATE, Rotation
 from audit.checkpoint import Proof
 from audit.clock import Clock
 from audit.entry import Draft, Encoded, encode
-from audit.errors import AppendTimeoutError, EntryError, ReadError
+from audit.errors import AppendTimeoutError, AuditError, EntryError, LogDamagedError, ReadError
 from audit.kinds import OPEN, KindTable, Ref
 from audit.note import SigningKey, VerifyKey
 from audit.private import MasterKey
 from audit.query import Filter, Record, select
-from audit.reader import prove, prove_growth
+from audit.reader import check_covers, prove, prove_growth
 from audit.redaction import REDACTED, Redacted, Redaction
 from audit.store import Store
 from audit.writer import Health, Sink, Waiting, Writer
@@ -115,9 +115,10 @@ class Log:
         """Destroy what is kept beside records, for good, and record it: `ref` is the first of them, and the body gets
         a member `redacted` of what went. Leaves, proofs and checkpoints stay what they are.
 
-        What was deleted is in no file of the log once `purged` is True: at once, or after a reader that holds the WAL.
-        Raises PrivateError if there is nothing, EntryError (nothing was destroyed), WriteFailedError, LogDamagedError,
-        LogClosedError.
+        The sessions concerned lose their keys; what is left of one is sealed anew under a fresh key, for which the log
+        must have been opened with `master`. No file of the log holds what opens the deleted once `purged` is True: at
+        once, or after a reader that holds the WAL. Raises PrivateError if there is nothing or the master key lacks,
+        EntryError (both: nothing was destroyed), WriteFailedError, LogDamagedError, LogClosedError.
         """
         told, refers = dict(body), self._kinds.get(kind).ref is not Ref.NEVER
 
@@ -128,17 +129,27 @@ class Log:
         return self._writer.record(lambda stamp: self._store.redact(where, draft, stamp))
 
     def verify(self) -> "Report":
-        """Verify the whole log as its own checkpoint file has it, beside the writer. Raises nothing.
+        """Verify the whole log, beside the writer, and compare it with its own checkpoint file. Raises nothing.
 
-        It tells what a stranger's check would tell, from within: trust that only with checkpoints kept elsewhere.
+        It tells what a stranger's check would tell, from within: trust that only with checkpoints kept elsewhere, which
+        the log's own file is not (`confirmed` stays None).
         """
-        from audit.verify import verify_log
+        from audit.verify import Outcome, verify_log
 
         try:
-            outside = [self._checkpoint_file.read_text(encoding="utf-8")]
-        except (OSError, UnicodeDecodeError):
-            outside = []
-        return verify_log(self._path, self.key, outside=outside)
+            note = self._checkpoint_file.read_text(encoding="utf-8", errors="replace")  # before: the log only grows
+        except OSError:
+            note = None
+        report = verify_log(self._path, self.key)
+        if note is None or report.outcome is not Outcome.OK:
+            return report
+        try:
+            check_covers(self._path, note, self.key)
+        except LogDamagedError as error:
+            return replace(report, outcome=Outcome.TAMPERED, reason=str(error))
+        except AuditError as error:
+            return replace(report, outcome=Outcome.CANNOT_TELL, reason=f"the log's own checkpoint file: {error}")
+        return report
 
     def prove(self, seq: int) -> Proof:
         """The inclusion proof of a durable record, sealing the log first if need be. Raises ReadError, LogError."""
@@ -173,7 +184,7 @@ class Log:
 
     @property
     def purged(self) -> bool:
-        """Whether no byte of what was redacted is left in the log's files."""
+        """Whether nothing is left in the log's files that opens what was redacted."""
         return self._store.purged
 
     @property

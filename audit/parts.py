@@ -186,9 +186,11 @@ def _check_structures(log: Log) -> Checked:
 
 def _answer(future: "Future[_T] | None") -> _T | None:
     """What a process found, None if it is gone: then its work is done here."""
+    if future is None:
+        return None
     from concurrent.futures.process import BrokenProcessPool
 
     try:
-        return None if future is None else future.result()
+        return future.result()
     except BrokenProcessPool:
         return None

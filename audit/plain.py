@@ -44,9 +44,9 @@ def _escape(char: str) -> str:
 
 
 def rfc3339(time_ms: int) -> str:
-    """A record's time as RFC 3339 UTC with milliseconds; what no date can be is shown as the last one there is."""
-    found = datetime.fromtimestamp(min(time_ms, _LAST) // 1000, UTC)
-    return f"{found:%Y-%m-%dT%H:%M:%S}.{min(time_ms, _LAST) % 1000:03}Z"
+    """A record's time as RFC 3339 UTC with milliseconds; what no record's date can be is shown as the nearest one."""
+    seconds, millis = divmod(max(0, min(time_ms, _LAST)), 1000)
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{millis:03}Z"
 
 
 def span_text(microseconds: int) -> str:

@@ -4,6 +4,7 @@ A session key seals each content, the master key wraps the session keys; the mas
 a row, or the wrapped key of a session, makes its content unreadable and changes no record.
 """
 
+import json
 import os
 import sqlite3
 from collections import OrderedDict
@@ -25,6 +26,8 @@ FILE: Final = "private.key"
 """The master key's file in the log's key directory: 64 hex digits and a newline."""
 KEY: Final = 32
 NONCE: Final = 12
+BATCH: Final = 256
+"""Rows looked up at a time where a session's key is changed; they are sealed one by one."""
 CACHED: Final = 1024
 """Session keys held in memory, of the sessions that wrote last."""
 
@@ -85,6 +88,38 @@ class Vault:
             (seq, session, self._sealed(self._key(database, session), private, f"{self._log} {seq}"))
             for seq, session, private in rows
         ]
+
+    def renew(self, database: sqlite3.Connection, sessions: Sequence[str]) -> None:
+        """Give each session a new key, and seal what is kept of it under that, in the caller's transaction.
+
+        A row that the old key does not open stays as it is: nobody could read it before. The keys in memory are not
+        touched: `forget` once it is committed. Raises PrivateError if a session's key does not open.
+        """
+        keys: dict[str, tuple[bytes, AESGCM]] = {}
+        for session in sessions:
+            row = database.execute("SELECT wrapped FROM private_keys WHERE session = ?", (session,)).fetchone()
+            old, new = self._master.unwrap(row[0], log=self._log, session=session), self._entropy(KEY)
+            wrapped = self._master.wrap(new, log=self._log, session=session, entropy=self._entropy)
+            database.execute("UPDATE private_keys SET wrapped = ? WHERE session = ?", (wrapped, session))
+            keys[session] = old, AESGCM(new)
+        sql = (
+            "SELECT seq, session FROM private WHERE seq > ? AND session IN (SELECT value FROM json_each(?)) "
+            "ORDER BY seq LIMIT ?"
+        )
+        names, last = json.dumps(sessions), -(2**63)
+        while rows := database.execute(sql, (last, names, BATCH)).fetchall():
+            for seq, name in rows:
+                self._reseal(database, seq, *keys[read_text(name)])
+            last = rows[-1][0]
+
+    def _reseal(self, database: sqlite3.Connection, seq: int, old: bytes, new: AESGCM) -> None:
+        place = f"{self._log} {seq}"
+        sealed = database.execute("SELECT sealed FROM private WHERE seq = ?", (seq,)).fetchone()[0]
+        plain = _open(old, sealed, place)
+        if plain is not None:
+            nonce = self._entropy(NONCE)
+            fresh = nonce + new.encrypt(nonce, plain, place.encode())
+            database.execute("UPDATE private SET sealed = ? WHERE seq = ?", (fresh, seq))
 
     def forget(self) -> None:
         """The database may not hold what this remembers: a transaction failed, or rows were deleted."""

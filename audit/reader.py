@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Final
 
 from audit.chain import ROTATE, KeyChain, Rotation
-from audit.checkpoint import Proof
+from audit.checkpoint import Checkpoint, Proof
 from audit.entry import decode
-from audit.errors import EntryError, LogDamagedError, ProofError, ReadError
+from audit.errors import EntryError, LogDamagedError, LogTruncatedError, NoteError, ProofError, ReadError
 from audit.kinds import OPEN, KindTable
-from audit.merkle import TileReader, prove_consistency, prove_inclusion
-from audit.note import VerifyKey
+from audit.merkle import TileReader, prove_consistency, prove_inclusion, root_at
+from audit.note import VerifyKey, split_note
 from audit.schema import check_schema, read_leaf, read_text, reading
 
 
@@ -65,10 +65,37 @@ def newest_note(database: sqlite3.Connection) -> str:
 
 
 def read_checkpoint(path: Path) -> str:
-    """The newest checkpoint of the log at `path`, not yet verified. Raises ReadError, LogDamagedError."""
+    """The newest checkpoint of the log at `path`: well formed, but not yet verified. Raises ReadError,
+    LogDamagedError."""
     with reading(path) as database:
         check_schema(database)
-        return newest_note(database)
+        note = newest_note(database)
+    try:
+        Checkpoint.parse(split_note(note)[0])
+    except NoteError as error:
+        raise LogDamagedError(f"the newest checkpoint is malformed: {error}; run `verify`") from error
+    return note
+
+
+def check_covers(path: Path, note: str, key: VerifyKey) -> None:
+    """Compare a checkpoint with the log's tiles, which only `verify` compares with the records.
+
+    Raises LogTruncatedError if the log holds fewer records, LogDamagedError if it holds others; NoteError,
+    SignatureError if `note` is no checkpoint of this log; ReadError, LogForeignError.
+    """
+    with reading(path) as database:
+        check_schema(database)
+        database.execute("BEGIN")  # one state of the log for tiles and records
+        checkpoint = key_chain(database, key).open(note)
+        size = database.execute("SELECT coalesce(max(seq) + 1, 0) FROM entries").fetchone()[0]
+        if checkpoint.size > size:
+            raise LogTruncatedError(f"the log holds {size} records and a checkpoint proves {checkpoint.size}")
+        try:
+            same = root_at(checkpoint.size, tile_reader(database)) == checkpoint.root
+        except ProofError as error:
+            raise LogDamagedError(f"the log's tree is damaged: {error}; run `verify`") from error
+    if not same:
+        raise LogDamagedError(f"a checkpoint signs other first {checkpoint.size} records: the log was rewritten")
 
 
 def prove(path: Path, seq: int, key: VerifyKey) -> tuple[bytes, Proof]:

@@ -1,6 +1,8 @@
 """Destroying what is kept beside records: which rows go, and what the record of it says.
 
-Rows are deleted, and the wrapped key of every session that has none left. No leaf, tile or checkpoint changes.
+Rows are deleted, and with them the key of every session concerned: what a session has left is sealed anew under a fresh
+one. SQLite moves rows between pages and leaves copies of them in unused space, which `secure_delete` does not reach;
+nothing opens those without the old key. No leaf, tile or checkpoint changes.
 """
 
 import json
@@ -11,7 +13,8 @@ from types import NoneType
 from typing import Any, Final
 
 from audit.errors import PrivateError
-from audit.schema import check_schema, reading
+from audit.private import Vault
+from audit.schema import check_schema, read_text, reading
 
 REDACTED: Final = "redacted"
 """The member of the record's body that is written here."""
@@ -59,12 +62,22 @@ def count(path: Path, where: Redaction) -> Redacted:
         return _count(database, *_chosen(where))
 
 
-def destroy(database: sqlite3.Connection, where: Redaction) -> Redacted:
-    """Delete the rows, in the caller's transaction, with `secure_delete` on. Raises PrivateError if there are none."""
+def destroy(database: sqlite3.Connection, where: Redaction, vault: Vault | None) -> Redacted:
+    """Delete the rows, in the caller's transaction, with `secure_delete` on, and give the sessions that keep others a
+    new key, which needs the `vault`. The caller rolls back what raises, and lets the vault forget what it knew.
+
+    Raises PrivateError if there are none, or where a key has to be changed and cannot be; LogDamagedError.
+    """
     chosen, values = _chosen(where)
     found = _count(database, chosen, values)
+    # Only fixed clauses are joined.
+    named = database.execute(f"SELECT DISTINCT session FROM private WHERE {chosen}", values)  # noqa: S608 - fixed text
+    touched = [read_text(name) for (name,) in named]
     database.execute(f"DELETE FROM private WHERE {chosen}", values)  # noqa: S608 - fixed text
-    return replace(found, sessions=_drop_keys(database))
+    gone = _drop_keys(database)
+    _renew_keys(database, touched, vault)
+    _rewrite_keys(database)
+    return replace(found, sessions=gone)
 
 
 def _chosen(where: Redaction) -> tuple[str, list[Any]]:
@@ -99,13 +112,27 @@ def _count(database: sqlite3.Connection, chosen: str, values: list[Any]) -> Reda
 
 def _drop_keys(database: sqlite3.Connection) -> int:
     """Delete the keys of sessions beside whose records nothing is kept any more; returns how many."""
-    held = database.execute("SELECT count(*) FROM private_keys").fetchone()[0]
-    kept = database.execute(
-        "SELECT session, wrapped FROM private_keys WHERE session IN (SELECT session FROM private)"
-    ).fetchall()
-    if len(kept) < held:
-        # All of them, not only those: a page from which a row was once moved to its neighbour may still show it.
-        database.execute("DELETE FROM private_keys")
-        for session, wrapped in kept:
-            database.execute("INSERT INTO private_keys VALUES (CAST(? AS TEXT), ?)", (session, wrapped))
-    return int(held - len(kept))
+    sql = "DELETE FROM private_keys WHERE session NOT IN (SELECT session FROM private)"
+    return database.execute(sql).rowcount
+
+
+def _renew_keys(database: sqlite3.Connection, sessions: list[str], vault: Vault | None) -> None:
+    """A new key for each of the sessions that still has one, and everything left of it sealed anew."""
+    sql = "SELECT session FROM private_keys WHERE session IN (SELECT value FROM json_each(?))"
+    left = [read_text(name) for (name,) in database.execute(sql, (json.dumps(sessions),))]
+    if not left:
+        return
+    if vault is None:
+        raise PrivateError(
+            f"the session `{left[0]}` keeps more than that, and sealing the rest anew needs the master key; give it "
+            "or redact the whole session"
+        )
+    vault.renew(database, left)
+
+
+def _rewrite_keys(database: sqlite3.Connection) -> None:
+    """Leave no copy of a wrapped key that went: deleting all rows clears whole pages, their unused space too."""
+    kept = database.execute("SELECT session, wrapped FROM private_keys").fetchall()
+    database.execute("DELETE FROM private_keys")
+    for session, wrapped in kept:
+        database.execute("INSERT INTO private_keys VALUES (CAST(? AS TEXT), ?)", (session, wrapped))

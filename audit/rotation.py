@@ -36,6 +36,13 @@ class Rotates(Protocol[T]):
     def name(self) -> str:
         """The log's name."""
 
+    @property
+    def key(self) -> VerifyKey:
+        """The public key in force."""
+
+    def checkpoint(self) -> str:
+        """Seal what there is; returns once the log knows again what is on its disk."""
+
     def rotate(self, new: SigningKey, body: Mapping[str, Any]) -> T:
         """Record the change; returns once it is durable."""
 
@@ -44,13 +51,18 @@ def rotate(log: Rotates[T], directory: Path, body: Mapping[str, Any], *, passphr
     """Give the log a new key, in its files too; returns what `Log.rotate` returns.
 
     `passphrase` is the new key's. Raises KeyFileError, and what `Log.rotate` raises: of these only an EntryError means
-    that nothing changed; else the next `keys.load` with the log's path goes by what the log says.
+    that nothing changed; else the next `keys.load` with the log's path and the next `rotate` go by what the log says.
     """
     new = SigningKey(log.name, Ed25519PrivateKey.generate())
     with _locked(directory):
         if read_verify_key(directory / PUBLIC).name != log.name:
             raise KeyFileError(f"the key in `{directory}` is of another log than `{log.name}`; give its own directory")
-        # A pair left aside by a change that never came to be is replaced: the log is open, so it is not in force.
+        if os.path.lexists(directory / NEXT):
+            log.checkpoint()  # after an error the log learns only now whether the change before reached the disk
+            if _read_next(directory)[0] == log.key:
+                _finish(directory)  # nowhere else is the key in force
+        if read_verify_key(directory / PUBLIC) != log.key:
+            raise KeyFileError(f"the key in `{directory}` is not the one in force; give the directory that holds it")
         replace_file(directory / NEXT, f"{new.verifier.line()}\n".encode() + as_pem(new, passphrase))
         try:
             done = log.rotate(new, body)

@@ -25,6 +25,7 @@ _ENTRIES: Final = (
     "call_id TEXT GENERATED ALWAYS AS (json_extract(leaf, '$.call_id')) VIRTUAL, "
     "ref INTEGER GENERATED ALWAYS AS (json_extract(leaf, '$.ref')) VIRTUAL) STRICT"
 )
+_MAX_VALUE: Final = 2 * 1024 * 1024  # bytes; what is private to a record, the largest there is, takes half of it
 _BODY: Final = "json_extract(leaf, '$.body') AS body FROM entries"
 _REFUSE: Final = "BEGIN SELECT raise(ABORT, 'entries are append-only'); END"
 _BOTH: Final = (
@@ -117,6 +118,7 @@ def harden(database: sqlite3.Connection) -> None:
     schema is compared with the known one before anything in it is used.
     """
     database.execute("PRAGMA cell_size_check = ON")
+    database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_VALUE)
     database.text_factory = bytes
 
 
@@ -158,20 +160,24 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def check_files(path: Path) -> None:
-    """Raise ReadError where what SQLite opens beside the database is no regular file: a pipe would hold it for ever."""
+    """Raise ReadError where what SQLite opens beside the database is no regular file: a pipe would hold it for ever.
+
+    Also raises OSError.
+    """
     for suffix in ("", "-journal", "-wal", "-shm"):
         try:
             found = os.lstat(f"{path}{suffix}") if suffix else os.stat(path)
         except FileNotFoundError:
             continue
-        except OSError as error:
-            raise ReadError(f"cannot look at `{path}{suffix}`: {error.strerror}") from error
         if not stat.S_ISREG(found.st_mode):
             raise ReadError(f"`{path}{suffix}` is no regular file; keep a copy of what is there and remove it")
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    check_files(path)
+    try:
+        check_files(path)
+    except OSError as error:
+        raise ReadError(f"cannot look at `{error.filename}`: {error.strerror}") from error
     plain = f"file:{quote(os.path.abspath(path))}?mode=ro"
     # A WAL database cannot be opened where its -shm file can be neither found nor made. Only without a WAL is the
     # file alone the whole log, and only then may it be read as immutable.
@@ -197,6 +203,8 @@ def translate(error: sqlite3.Error | UnicodeDecodeError, path: Path) -> ReadErro
     code = _code(error)
     if code == sqlite3.SQLITE_NOTADB:
         return LogForeignError(f"`{path}` is not a database; check the path")
+    if code == sqlite3.SQLITE_TOOBIG:
+        return LogDamagedError(f"`{path}` holds a value larger than any of a log; keep a copy and verify it")
     if code == sqlite3.SQLITE_CORRUPT:
         return LogDamagedError(f"`{path}` is damaged: {error}; keep a copy and restore a backup")
     return ReadError(f"cannot read `{path}`: {error}")

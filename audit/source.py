@@ -22,6 +22,8 @@ Row = tuple[Any, Any, Any]
 PAD: Final = 10**15
 """Added to a `ref` in a text, so that texts sort as the numbers do; no record's number comes near."""
 _PAGE: Final = 4096
+_FETCH: Final = 32
+_HELD: Final = 32 * 1024 * 1024  # bytes of leaves at once; as many records of the largest size take half of it
 _MARKS: Final = 2  # the first format that has the index `entries_marks`
 
 
@@ -187,7 +189,14 @@ class DatabaseSource:
     def rows(self, start: int, stop: int) -> list[Row]:
         sql = "SELECT seq, leaf, leaf_hash FROM entries NOT INDEXED WHERE seq >= ? AND seq < ? ORDER BY seq"
         try:
-            return self._database.execute(sql, (start, min(stop, self.size))).fetchall()
+            found: list[Row] = []
+            held = 0
+            cursor = self._database.execute(sql, (start, min(stop, self.size)))
+            # whoever wrote the file may have made leaves far larger than any record
+            while held <= _HELD and (some := cursor.fetchmany(_FETCH)):
+                found += some
+                held += sum(len(leaf) for _, leaf, _ in some if isinstance(leaf, bytes))
+            return found
         except sqlite3.DatabaseError:
             if stop - start < 2:
                 raise
@@ -219,13 +228,14 @@ class DatabaseSource:
         # A page in one row, for each row costs more than what is in it. Beyond the last pair of a page; before that,
         # where the page was full, what is left of that pair.
         page = (
-            f"SELECT count(*), group_concat((ref + {PAD}) || ' ' || kind, x'0a'), group_concat(seq) "  # noqa: S608 - fixed
+            f"SELECT count(*), group_concat((CAST(ref AS INTEGER) + {PAD}) || ' ' || kind, x'0a'), group_concat(seq) "  # noqa: S608 - fixed
             "FROM (SELECT ref, kind, seq FROM entries INDEXED BY entries_ref WHERE {} AND seq < ? "
             f"ORDER BY ref, kind, seq LIMIT {_PAGE})"
         )
         beyond = page.format("ref IS NOT NULL AND (ref, kind) > (?, ?) AND ref < ?")
         same = page.format("ref = ? AND kind = ? AND seq > ?")
         query, values = beyond, (start - 1, "\U0010ffff", stop)
+        last = (b"", -1)
         while True:
             count, texts, seqs = self._database.execute(query, (*values, self.size)).fetchone()
             if count:
@@ -233,11 +243,13 @@ class DatabaseSource:
                 # an index that lies is found out when the structures are checked; here it must only not confuse
                 if not count == len(found.texts) == len(found.seqs):
                     return
+                last, at = (found.texts[-1], int(found.seqs[-1])), last
+                if last <= at:
+                    return  # or it would never end
                 yield found
-                last = found.texts[-1]
-                ref, kind = int(last[:16]) - PAD, last[17:].decode("utf-8", "replace")
+                ref, kind = int(last[0][:16]) - PAD, last[0][17:].decode("utf-8", "replace")
             if count == _PAGE:
-                query, values = same, (ref, kind, int(found.seqs[-1]))
+                query, values = same, (ref, kind, last[1])
             elif query is same:
                 query, values = beyond, (ref, kind, stop)
             else:

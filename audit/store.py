@@ -21,7 +21,7 @@ from audit.batch import Batch, Result, Stamp
 from audit.checkpoint import Checkpoint
 from audit.disk import CheckpointFile, create_log, places, take_lock
 from audit.entry import Encoded
-from audit.errors import AuditError, EntryError, LogDamagedError, LogForeignError, WriteFailedError
+from audit.errors import AuditError, EntryError, LogDamagedError, LogForeignError, ReadError, WriteFailedError
 from audit.kinds import KindTable
 from audit.merkle import WIDTH, Edge
 from audit.note import SigningKey
@@ -101,7 +101,10 @@ class Store:
         return error
 
     def _connect(self, *, tail: int, outside: Sequence[str] = ()) -> State:
-        check_files(self._path)
+        try:
+            check_files(self._path)
+        except ReadError as error:
+            raise LogDamagedError(str(error)) from error
         database = sqlite3.connect(
             self._path, isolation_level=None, timeout=5.0, check_same_thread=False, cached_statements=64
         )
@@ -160,10 +163,11 @@ class Store:
     def redact(self, where: Redaction, draft: Callable[[Redacted], Encoded], stamp: Stamp) -> Result:
         """Destroy what is kept beside records, and write the record that says so, in one transaction; then `purge`.
 
-        Raises as `commit`, PrivateError if there is nothing, and EntryError if the record is refused."""
+        Raises as `commit`, PrivateError if there is nothing or a session's key has to be changed and cannot be, and
+        EntryError if the record is refused."""
 
         def work(batch: Batch) -> None:
-            batch.add([draft(destroy(self._open_database(), where))], stamp)
+            batch.add([draft(destroy(self._open_database(), where, self._vault))], stamp)
             if isinstance(refused := batch.results[0], EntryError):
                 raise refused
 

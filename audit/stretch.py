@@ -48,7 +48,7 @@ class Stretch:
         self._codes = array("I")
         self._base = self._start
         self._allowed: set[tuple[int, int | None]] = set()
-        self._thens: dict[bytes, list[bytes]] = {}
+        self._thens: dict[bytes, list[bytes]] = {}  # the kinds awaited, with a space before, as in `Referring.texts`
         self._kinds = place.kinds
         if place.kinds is not None:
             self._put_in_force(place.kinds)
@@ -147,13 +147,12 @@ class Stretch:
         linked = b"".join((self._prev, *digests[:-1])).hex('"', 32)
         if None in prevs or b'"'.join(prevs).decode() != linked or tuple(map(int, numbers)) != seqs:
             return False
-        millis, nanos = [last[0], *map(int, times)], [last[1], *map(int, monos)]
-        if set(boots) != {last[2]} or not all(map(le, millis, millis[1:])) or not all(map(le, nanos, nanos[1:])):
+        if set(boots) != {last[2]} or not _rising(last[0], times) or not _rising(last[1], monos):
             return False
         marked = b"log.open" in kinds or b"key.rotate" in kinds or not self._rotations.keys().isdisjoint(seqs)
         if marked or not self._related(seqs, kinds, refs):
             return False
-        self._clock = (millis[-1], nanos[-1], last[2])
+        self._clock = (int(times[-1]), int(monos[-1]), last[2])
         self._accept(columns, digests)
         return True
 
@@ -203,17 +202,15 @@ class Stretch:
 
     def _expect(self, start: int, kinds: Sequence[bytes]) -> None:
         """Note the records of `kinds`, from `start` on, that a later one should refer to and none does."""
+        thens, answered = self._thens, self._answered
         missing = [
-            (start + at, kind)
-            for at, kind in enumerate(kinds)
-            if kind in self._thens and not self._is_answered(start + at, kind)
+            (seq - PAD, kind)
+            for seq, kind in enumerate(kinds, start + PAD)
+            if kind in thens and answered.isdisjoint(map((b"%d" % seq).__add__, thens[kind]))
         ]
         for seq, kind in missing:
-            thens = b"` or `".join(self._thens[kind]).decode()
-            self.findings.open.add(f"record {seq} (`{kind.decode()}`) has no `{thens}`")
-
-    def _is_answered(self, seq: int, kind: bytes) -> bool:
-        return any(b"%d %b" % (seq + PAD, then) in self._answered for then in self._thens[kind])
+            names = b"` or `".join(then[1:] for then in thens[kind]).decode()
+            self.findings.open.add(f"record {seq} (`{kind.decode()}`) has no `{names}`")
 
     # -- one by one ------------------------------------------------------------------------------------------------
 
@@ -286,7 +283,7 @@ class Stretch:
         self._kinds = table
         self._allowed.clear()
         self._thens = {
-            kind.name.encode(): [then.encode() for then in sorted(kind.then)] for kind in table.kinds if kind.then
+            kind.name.encode(): [f" {then}".encode() for then in sorted(kind.then)] for kind in table.kinds if kind.then
         }
         for kind in table.kinds:
             self._code(kind.name)
@@ -359,3 +356,13 @@ class Stretch:
             return None if leaf is None else decode(leaf)
         except EntryError:
             return None
+
+
+def _rising(last: int, texts: Sequence[bytes]) -> bool:
+    """Whether these numbers, none with a leading zero, begin at `last` or later and none is below the one before."""
+    if int(texts[0]) < last:
+        return False
+    if len(set(map(len, texts))) == 1:  # then they sort as their digits do
+        return all(map(le, texts, texts[1:]))
+    numbers = [*map(int, texts)]
+    return all(map(le, numbers, numbers[1:]))

@@ -92,14 +92,17 @@ def verify_log(
     key: VerifyKey,
     *,
     outside: Outside | Sequence[str] = (),
+    selection: bool = False,
     jobs: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> Report:
     """Verify the log at `path`, a database or a bundle, against `key` and against checkpoints kept elsewhere.
 
-    `outside`: these checkpoints (a plain sequence: as `Outside.notes`). `jobs`: processes that work at it; more than
-    one are forked, which a process with other threads, or with the log open, should not do. `progress` is told
-    (records done, records in all) now and then. Raises nothing: what cannot be established is CANNOT_TELL.
+    `outside`: these checkpoints (a plain sequence: as `Outside.notes`). `selection`: be content with a bundle that
+    presents only some records; anyone can leave records out of a bundle, no key is needed for it. `jobs`: processes
+    that work at it; more than one are forked, which a process with other threads, or with the log open, should not do.
+    `progress` is told (records done, records in all) now and then. Raises nothing: what cannot be established is
+    CANNOT_TELL.
     """
     kept = outside if isinstance(outside, Outside) else Outside(notes=outside)
     run = _Run(key, progress or (lambda _done, _size: None))
@@ -115,7 +118,11 @@ def verify_log(
         return replace(run.report(Outcome.CANNOT_TELL), reason=str(error))
     except OSError as error:
         return replace(run.report(Outcome.CANNOT_TELL), reason=f"cannot read `{path}`: {error.strerror or error}")
-    return run.report(Outcome.OK)
+    report = run.report(Outcome.OK)
+    if report.presented < report.records and not selection:
+        said = f"it is a selection of {report.presented} of {report.records} records; ask for it to judge them alone"
+        return replace(report, outcome=Outcome.CANNOT_TELL, reason=said)
+    return report
 
 
 class _Run:

@@ -1,6 +1,7 @@
 """What the owner says: `$SHIELD_HOME`, `shield.toml` with its `SHIELD_SECTION__KEY` overrides, and the environment that
 tools are run with. Read once into frozen values; the only module that knows names of environment variables."""
 
+import dataclasses
 import difflib
 import os
 import pwd
@@ -146,9 +147,15 @@ class Config(_Section):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Home:
-    """Where everything of one Shield lies. `path` is absolute with every link followed."""
+    """Where everything of one Shield lies. `path` is absolute with every link followed, `given` as it was named."""
 
     path: str
+    given: str | None = dataclasses.field(default=None, compare=False)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Both, without repetition: a link put in its place keeps the one, another name for it the other."""
+        return (self.path,) if self.given in (None, self.path) else (self.path, self.given)
 
     @property
     def toml(self) -> str:
@@ -242,7 +249,7 @@ def home_from(environ: Mapping[str, str]) -> Home:
         given = os.path.join(user_home(environ), ".shield")
     if not os.path.isabs(given):
         raise ConfigError(f"SHIELD_HOME is `{given}`; set it to an absolute path")
-    return Home(path=os.path.realpath(given))
+    return Home(path=os.path.realpath(given), given=os.path.normpath(given))
 
 
 def token_from(environ: Mapping[str, str]) -> str | None:

@@ -30,9 +30,11 @@ from agentctl.sandbox.confinement import Confinement, choose
 from agentctl.sidecar import Sidecar, open_gate, start
 from agentctl.turns.gate import Proposal
 from agentctl.turns.messages import ToolCall, ToolResult
+from audit.sinks.folder import file_name
 from hostile_stage import HOME, UPPER
 from hostile_world import (
     FOLDER,
+    REMEMBERED,
     SECOND,
     SHIELD_HOME,
     WORKSPACE,
@@ -173,7 +175,7 @@ async def measure(
         prey = stack.enter_context(victims())
         server = stack.enter_context(made.listen(f"{WORKSPACE}/app.sock"))
         stack.callback(made.selector.unregister, server)
-        made.write(name, **prey, shield_pid=sidecar.pid)
+        made.write(name, **prey, shield_pid=sidecar.pid, checkpoint_file=checkpoint_file())
         chosen = {place: choose_at(name, place) for place in (WORKSPACE, SECOND)}
 
         async def opened(place: str = WORKSPACE) -> Level:
@@ -333,18 +335,26 @@ async def gate_at(made: World, sidecar: Sidecar, workspace: str, chosen: Confine
 def kept() -> set[tuple[str, str]]:
     """Of Shield's state and agentctl's, all that nothing but a person or a start changes, with its content."""
     found = set()
-    for folder in (SHIELD_HOME, f"{HOME}/.config/agentctl", f"{HOME}/.local/share/agentctl"):
+    for folder in (SHIELD_HOME, REMEMBERED, f"{HOME}/.config/agentctl", f"{HOME}/.local/share/agentctl"):
         for path in Path(folder).rglob("*"):
             own = path.name.startswith(("audit.", "state.db")) or "sandbox" in path.parts
+            own = own or path.suffix == ".checkpoints"
             if path.is_file() and not own:
                 found.add((str(path), hashlib.sha256(path.read_bytes()).hexdigest()))
     return found
 
 
+def checkpoint_file() -> str:
+    """Where the checkpoints of Shield's log are kept."""
+    log = (Path(REMEMBERED) / "logs").read_text().split()[1]
+    return f"{REMEMBERED}/{file_name(log)}.checkpoints"
+
+
 def _lent(line: str) -> bool:
     """What lies in the workspaces, or is written by Shield and agentctl themselves."""
+    remembered = (f"{REMEMBERED} ", f"{REMEMBERED}/")  # a checkpoint every few seconds
     own = (WORKSPACE, SECOND, SHIELD_HOME, f"{HOME}/.local/share/agentctl", f"{HOME}/.cache ", f"{HOME}/.npm ")
-    return line.startswith(own)
+    return line.startswith((*own, *remembered))
 
 
 def snapshot(folder: Path) -> set[str]:

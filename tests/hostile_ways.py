@@ -39,6 +39,17 @@ move-what-is-above-home             root     stopped    stopped
 move-what-is-above-the-code         root     stopped    stopped
 move-the-environment                works    stopped    stopped
 write-checkpoint                    works    stopped    stopped
+list-what-is-remembered             works    stopped    stopped
+read-what-is-remembered             works    stopped    stopped
+read-list-of-logs                   works    stopped    stopped
+write-what-is-remembered            works    stopped    stopped
+write-list-of-logs                  works    stopped    stopped
+cut-what-is-remembered              works    stopped    stopped
+delete-list-of-logs                 works    stopped    stopped
+replace-what-is-remembered          works    stopped    stopped
+move-what-is-remembered-away        works    stopped    stopped
+move-what-is-above-checkpoints      works    stopped    stopped
+link-to-what-is-remembered          works    stopped    stopped
 read-agent-configuration            works    stopped    stopped
 write-agent-configuration           works    stopped    stopped
 read-agent-sessions                 works    stopped    stopped

@@ -28,6 +28,7 @@ from hostile_stage import ELSEWHERE, HOME, SECRET
 WORKSPACE = f"{HOME}/project"
 SECOND = f"{HOME}/second"
 SHIELD_HOME = f"{HOME}/.shield"
+REMEMBERED = f"{HOME}/.local/state/shield"  # where Shield keeps checkpoints of its log, out of the log's reach
 FOLDER = "hostile"  # where the attacks lie in the workspace
 _PREY = ("kill", "group", "tgkill", "pidfd", "owner")
 _VICTIM = """
@@ -129,7 +130,7 @@ def world(uid: int) -> Iterator[World]:
             "second": SECOND,
             "secret": SECRET,
             "shield_home": SHIELD_HOME,
-            "checkpoints": SHIELD_HOME,
+            "checkpoints": REMEMBERED,
             "socket": f"{SHIELD_HOME}/run/shield.sock",
             "agent_config": f"{HOME}/.config/agentctl/config.toml",
             "agent_history": f"{HOME}/.local/share/agentctl/history.db",

@@ -252,6 +252,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--term", default="dumb")
     given = parser.parse_args(arguments)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # blocked by who began us, until we ignore it
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _end)
     parent = os.getppid()

@@ -23,13 +23,16 @@ def command(db: Path, seq: int, key_file: Path, content_file: Path | None, *, ra
 
     Exit code 1 if the record commits to something else. Only `verify` shows that the record is what was signed.
     """
+    from audit.errors import LogDamagedError
     from audit.private import commitment, find, load_master, open_private
     from audit.query import Filter, select
 
     with explained():
         private = open_private(db, seq, load_master(key_file))
         content = private.content if content_file is None else content_file.read_bytes()
-        record = next(select(db, Filter(start=seq, stop=seq + 1)))
+        record = next(select(db, Filter(start=seq, stop=seq + 1)), None)
+        if record is None:
+            raise LogDamagedError(f"record {seq} is missing and something is kept beside it; run `verify`")
         if content_file is None and not private.content:
             click.echo(f"only the salt is kept: {private.salt.hex()}; give the content with --content to compare it")
             return

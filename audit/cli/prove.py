@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from audit.cli.checkpoint import tell
 from audit.cli.terms import FILE, explained, key_option
 
 __all__ = ["command"]
@@ -19,4 +20,4 @@ def command(db: Path, seq: int, key_file: Path) -> None:
     from audit.reader import prove as prove_record
 
     with explained():
-        click.echo(prove_record(db, seq, read_verify_key(key_file))[1].text(), nl=False)
+        tell(prove_record(db, seq, read_verify_key(key_file))[1].text())

@@ -1,5 +1,6 @@
 """`redact`: destroy what is kept beside records."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -17,6 +18,11 @@ __all__ = ["command"]
 @click.option("--seq", "seqs", type=span, metavar="A..B", help="Beside the records A to B.")
 @click.option("--session", help="Beside all records of a session.")
 @click.option("--until", type=moment, metavar="TIME", help="Beside all records from before this time.")
+@click.option(
+    "--private-key",
+    type=click.Path(path_type=Path),
+    help="The master key's file; needed where sessions keep more than that.  [default: in --keys, if it is there]",
+)
 @click.option("--reason", required=True, help="Recorded with what was done.")
 @click.option("--kind", default="redaction", show_default=True, help="Kind of the record that says so.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
@@ -26,6 +32,8 @@ def command(
     checkpoint_file: Path | None,
     passphrase_fd: int | None,
     *,
+    outside: tuple[Path, ...],
+    private_key: Path | None,
     seqs: tuple[int, int | None] | None,
     session: str | None,
     until: int | None,
@@ -35,9 +43,12 @@ def command(
 ) -> None:
     """Destroy what the log DB keeps, sealed, beside records: for good, and on record.
 
-    Nobody may have the log open. The records themselves stay, with their redacted views, and so does every proof. What
-    copies and backups of the database hold is not reached.
+    Nobody may have the log open. The records themselves stay, with their redacted views, and so does every proof. Their
+    sessions get new keys: the old ones go, and what they sealed opens no more wherever it lies. What copies and backups
+    of the database hold is not reached.
     """
+    from audit.private import FILE as MASTER
+    from audit.private import load_master
     from audit.redaction import Redaction, count
 
     if sum(given is not None for given in (seqs, session, until)) != 1:
@@ -54,9 +65,13 @@ def command(
         if not (yes or (sys.stdin.isatty() and click.confirm("Go on?", err=True))):
             click.echo("nothing was redacted; answer the question, or say --yes", err=True)
             sys.exit(2)
-        with opened(db, Access(keys, checkpoint_file, passphrase_fd), "audit redact") as log:
+        if private_key is None and os.path.lexists(keys / MASTER):
+            private_key = keys / MASTER
+        master = None if private_key is None else load_master(private_key)
+        access = Access(keys, checkpoint_file, passphrase_fd, outside)
+        with opened(db, access, "audit redact", master=master) as log:
             done = log.redact(where, {"reason": reason}, kind=kind)
         click.echo(f"record {done.seq}: what was kept beside {found.records} records is destroyed")
         if not log.purged:
-            click.echo("a reader holds the WAL, where the sealed bytes still stand; end it and open the log", err=True)
+            click.echo("a reader holds the WAL, where the old keys still stand; end it and open the log", err=True)
             sys.exit(2)

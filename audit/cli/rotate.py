@@ -21,6 +21,7 @@ def command(
     checkpoint_file: Path | None,
     passphrase_fd: int | None,
     *,
+    outside: tuple[Path, ...],
     reason: str,
     new_passphrase: bool,
 ) -> None:
@@ -30,7 +31,7 @@ def command(
     """
     from audit.rotation import rotate
 
-    access = Access(keys, checkpoint_file, passphrase_fd)
+    access = Access(keys, checkpoint_file, passphrase_fd, outside)
     with explained():
         fresh = ask_twice() if new_passphrase else None
         with opened(db, access, "audit rotate-key") as log:

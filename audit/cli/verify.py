@@ -27,6 +27,7 @@ _MOMENT_S: Final = 1.0
 @click.option("--since", "--checkpoint", type=FILE, multiple=True, help="A checkpoint you remember; tells what is new.")
 @click.option("--witness", type=FILE, multiple=True, help="A file of checkpoints that a sink or a witness keeps.")
 @click.option("--witness-key", "witness_keys", type=FILE, multiple=True, help="File with the vkey line of a witness.")
+@click.option("--selection", is_flag=True, help="Be content with a bundle that presents only some records.")
 @click.option("--jobs", type=click.IntRange(0, 256), default=1, help="Processes; 0: as many as processors.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 @click.option("--quiet", is_flag=True, help="Say it by the exit code only.")
@@ -37,6 +38,7 @@ def command(
     since: tuple[Path, ...],
     witness: tuple[Path, ...],
     witness_keys: tuple[Path, ...],
+    selection: bool,
     jobs: int,
     as_json: bool,
     quiet: bool,
@@ -56,11 +58,13 @@ def command(
             witnesses=tuple(read_witness_key(file) for file in witness_keys),
         )
         with _progress(quiet=quiet or as_json) as progress:
-            report = verify_log(path, key, outside=outside, jobs=jobs, progress=progress)
+            report = verify_log(path, key, outside=outside, selection=selection, jobs=jobs, progress=progress)
     if as_json:
         click.echo(json.dumps(report.as_json()))
     elif not quiet:
         _tell(report)
+        if path.resolve() in key_file.resolve().parents:
+            click.echo("note: the key came with the bundle: it shows nothing of who wrote it")
     if report.outcome is not Outcome.OK:
         sys.exit(report.outcome.value)
 

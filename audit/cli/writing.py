@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from audit.cli.terms import FILE
-from audit.errors import KeyFileError, PassphraseError
+from audit.errors import KeyFileError, NoteError, PassphraseError, ReadError
 
 if TYPE_CHECKING:
     from audit.log import Log
+    from audit.private import MasterKey
 
 __all__ = ["Access", "ask_twice", "opened", "writing"]
 
@@ -21,11 +22,15 @@ _MAX_PASSPHRASE: Final = 4096
 
 
 class Access:
-    """Where the log's key and checkpoint are, and what opens the key; `passphrase` is known once it was needed."""
+    """Where the log's key is, the checkpoint beside the log and those kept `outside` (files of notes), and what opens
+    the key; `passphrase` is known once it was needed."""
 
-    def __init__(self, keys: Path, checkpoint_file: Path | None, passphrase_fd: int | None) -> None:
+    def __init__(
+        self, keys: Path, checkpoint_file: Path | None, passphrase_fd: int | None, outside: Sequence[Path] = ()
+    ) -> None:
         self.keys = keys
         self.checkpoint_file = checkpoint_file
+        self.outside = tuple(outside)
         self.passphrase: str | None = None
         self._descriptor = passphrase_fd
 
@@ -47,6 +52,9 @@ def writing(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--passphrase-fd", type=click.IntRange(min=0), help="Read the key's passphrase from this descriptor."
         ),
+        click.option(
+            "--outside", type=FILE, multiple=True, help="Checkpoints kept elsewhere: the log must hold what they cover."
+        ),
         click.option("--checkpoint-file", type=FILE, help="The log's own checkpoint.  [default: beside DB]"),
         click.option("--keys", "keys", type=folder, required=True, help="Directory with the log's key."),
     ):
@@ -62,19 +70,49 @@ def ask_twice() -> str:
 
 
 @contextmanager
-def opened(db: Path, access: Access, program: str) -> Iterator["Log"]:
+def opened(db: Path, access: Access, program: str, *, master: "MasterKey | None" = None) -> Iterator["Log"]:
     """The log, opened with the kinds it has. Raises AuditError, LogBusyError where its writer runs."""
     from audit import keys
     from audit.opening import open_log
     from audit.reader import kinds_in_force
 
+    outside = [_largest(file) for file in access.outside]
     kinds = kinds_in_force(db)
     try:
         key = keys.load(access.keys, log=db)
     except PassphraseError:
         key = keys.load(access.keys, access.ask(), log=db)
-    with open_log(db, key, kinds, checkpoint_file=access.checkpoint_file, body={"program": program}) as log:
+    with open_log(
+        db,
+        key,
+        kinds,
+        checkpoint_file=access.checkpoint_file,
+        master=master,
+        outside=outside,
+        body={"program": program},
+    ) as log:
         yield log
+
+
+def _largest(file: Path) -> str:
+    """Of a file's checkpoints the one that covers most; a torn one at its end is none. Raises ReadError."""
+    from audit.checkpoint import Checkpoint
+    from audit.note import split_note
+    from audit.notebook import read_notes
+
+    found: dict[int, str] = {}
+    for note, ended in read_notes(file):
+        try:
+            size = Checkpoint.parse(split_note(note)[0]).size
+        except NoteError as error:
+            if ended or not found:
+                raise ReadError(f"`{file}` holds no checkpoint where one should be: {error}") from error
+            continue
+        if not found or size > max(found):
+            found = {size: note}
+    if not found:
+        raise ReadError(f"`{file}` holds no checkpoint")
+    return found.popitem()[1]
 
 
 def _read(descriptor: int) -> str:

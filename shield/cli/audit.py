@@ -14,7 +14,12 @@ from shield.errors import ConfigError
 __all__ = ["command"]
 
 _WRITING = frozenset({"redact", "rotate-key"})
-_AGAINST = {"verify": "--witness", "show": "--checkpoint"}  # which option takes what is remembered elsewhere
+_AGAINST = {  # which option takes what is remembered elsewhere
+    "verify": "--witness",
+    "show": "--checkpoint",
+    "redact": "--outside",
+    "rotate-key": "--outside",
+}
 _WITHOUT_LOG = frozenset({"witness"})
 
 
@@ -40,12 +45,12 @@ def _delegate(name: str, line: str) -> None:
     def run(arguments: tuple[str, ...]) -> None:
         from audit.cli import main
 
-        if name in _WITHOUT_LOG:
+        if name in _WITHOUT_LOG or "--help" in arguments:
             main([name, *arguments], prog_name="shield audit")
             return
         home = home_from(os.environ)
         given = [name, home.audit_db, *arguments, *_filled(name, home, arguments, os.environ)]
-        with _stopped(home) if name in _WRITING and "--help" not in arguments else contextlib.nullcontext():
+        with _stopped(home) if name in _WRITING else contextlib.nullcontext():
             main(given, prog_name="shield audit")
 
 
@@ -65,13 +70,15 @@ def _filled(name: str, home: Home, arguments: tuple[str, ...], environ: Mapping[
         if option in known and option not in given and os.path.lexists(path):
             yield from (option, path)
     # INVARIANT: the checkpoint file beside the log is none of them: who can rewrite the one can rewrite the other
-    if name in _AGAINST:
-        for path in _outside(home, environ):
-            yield from (_AGAINST[name], path)
+    against = _AGAINST.get(name)
+    if against is not None and against in known:
+        for path in _outside(home, environ, cosigned="--witness-key" in given):
+            yield from (against, path)
 
 
-def _outside(home: Home, environ: Mapping[str, str]) -> Iterable[str]:
-    """The files that remember checkpoints of this home's log out of its reach; of the folder's own the last two."""
+def _outside(home: Home, environ: Mapping[str, str], *, cosigned: bool) -> Iterable[str]:
+    """The files that remember checkpoints of this home's log out of its reach; of the folder's own the last two, and
+    none where each has to be `cosigned` by a witness: the folder's own are not."""
     from audit.errors import AuditError
     from audit.keys import read_verify_key
     from audit.sinks.file import FileSink
@@ -80,7 +87,8 @@ def _outside(home: Home, environ: Mapping[str, str]) -> Iterable[str]:
     try:
         log = read_verify_key(Path(home.audit_vkey)).name
         folder = Path(checkpoints_folder(load(home, environ), environ))
-        yield from (str(path) for path in FileSink(folder, log).files()[-2:])
+        if not cosigned:
+            yield from (str(path) for path in FileSink(folder, log).files()[-2:])
         yield from (str(path) for path in sorted(folder.glob(f"{file_name(log)}.*.cosigned")))
     except (AuditError, ConfigError, OSError) as error:
         click.echo(f"shield: what is remembered elsewhere is left out: {error}", err=True)

@@ -21,10 +21,13 @@ from audit.kinds import Kind, KindTable, Ref
 from audit.log import Log
 from audit.note import SigningKey
 from audit.private import MasterKey, create_master, load_master
+from audit.query import Filter, select
 from shield.config import Home
 from shield.errors import StateError
 
-__all__ = ["KINDS", "begin_log", "create_key", "load_key", "open_log"]
+__all__ = ["KINDS", "begin_log", "create_key", "load_key", "open_log", "remembered_in"]
+
+_OPENINGS = 64
 
 # DESIGN 7. A decision may follow a person's answer; what ran names its decision, what came of it names what ran.
 KINDS = KindTable.of(
@@ -91,6 +94,16 @@ def open_log(home: Home, key: SigningKey, *, outside: Sequence[str] = ()) -> Log
 def begin_log(home: Home, key: SigningKey) -> Log:
     """A new, empty log: only `shield init` and the first start of an empty home may begin one. Raises StateError."""
     return _open(home, key, create=True, outside=(), master=None)
+
+
+def remembered_in(home: Home) -> str | None:
+    """The folder outside that the newest start names in its `log.open` record; None where none does, as before there
+    was one."""
+    openings = select(Path(home.audit_db), Filter(kind="log.open", limit=_OPENINGS, reverse=True))
+    # the log's own commands write such a record, too, and name none
+    with contextlib.suppress(AuditError):
+        return next((folder for one in openings if isinstance(folder := one.envelope.body.get("outside"), str)), None)
+    return None
 
 
 def _master(home: Home) -> MasterKey:

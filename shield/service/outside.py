@@ -1,13 +1,14 @@
 """What remembers the log out of its own reach: a folder outside of every home, the system log, witnesses.
 
 The folder keeps the newest checkpoints of each log and the list of all logs that were ever begun. Whoever removes a
-home, or puts an older copy in its place, has not removed that: the next start finds it and refuses.
+home, puts an older copy in its place, or the log of another home, has not removed that: the next start finds it and
+refuses. Whoever removes the folder itself leaves a log that was remembered in it: the next start says so.
 """
 
 import os
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
@@ -24,7 +25,7 @@ from shield.errors import ConfigError, StateError
 from shield.service.home import read_trusted, within_trusted
 from shield.service.ports import Remembered
 
-__all__ = ["Outside", "check_folder", "last_begun", "list_log", "refuse_second"]
+__all__ = ["Outside", "check_folder", "check_listed", "last_begun", "list_log", "refuse_second"]
 
 _LAST_S = 2.0  # for the last checkpoint to go out at the end; a witness that does not answer keeps nobody waiting
 
@@ -48,11 +49,15 @@ def check_folder(config: Config, home: Home, environ: Mapping[str, str]) -> str:
 
 def last_begun(folder: str, home: Home) -> Begun | None:
     """The newest log of this home that the folder lists. Raises StateError if the list cannot be read."""
+    found = [one for one in _logs(folder, home) if one.where in home.names]
+    return found[-1] if found else None
+
+
+def _logs(folder: str, home: Home) -> tuple[Begun, ...]:
     try:
-        found = [one for one in Register(Path(folder)).logs() if one.where == home.path]
+        return Register(Path(folder)).logs()
     except SinkError as error:
         raise StateError(f"{error}; without it nobody can tell whether a log of `{home.path}` is missing") from None
-    return found[-1] if found else None
 
 
 def refuse_second(folder: str, home: Home) -> None:
@@ -65,10 +70,32 @@ def refuse_second(folder: str, home: Home) -> None:
         )
 
 
+def check_listed(folder: str, home: Home, key: VerifyKey) -> str | None:
+    """Hold the log that a home has against the list: a remark where that knows nothing of it, else None.
+
+    Raises StateError where another log was begun last under a name of this home, or where the list cannot be read."""
+    logs = _logs(folder, home)
+    for name in home.names:
+        last = next((one.key.name for one in reversed(logs) if one.where == name), key.name)
+        if last != key.name:
+            raise StateError(
+                f"the log in `{home.path}` is `{key.name}`, but that of `{name}` is `{last}`, as `{folder}` remembers;"
+                " put that one back from a copy, or begin a new log that says so with `shield init --new-log REASON`"
+            )
+    if any(one.key.name == key.name for one in logs):
+        return None
+    return (
+        f"`{folder}` knows nothing of the log `{key.name}`, which was begun before: if nobody set another folder,"
+        " it was emptied; compare the log with a checkpoint that you have elsewhere"
+    )
+
+
 def list_log(folder: str, home: Home, key: VerifyKey) -> str | None:
-    """Have the folder list the log of this home, durably; why it could not, None where it did."""
+    """Have the folder list the log of this home, under each of its names, durably; why it could not, None where it
+    did."""
     try:
-        Register(Path(folder)).begin(key, where=home.path, time_ms=time.time_ns() // 1_000_000)
+        for name in home.names:
+            Register(Path(folder)).begin(key, where=name, time_ms=time.time_ns() // 1_000_000)
     except SinkError as error:
         return f"the log `{key.name}` is not listed out of its reach: {error}"
     return None
@@ -76,14 +103,16 @@ def list_log(folder: str, home: Home, key: VerifyKey) -> str | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outside:
-    """The places that remember one log, `folder` first, and how often they are told."""
+    """The places that remember one log, `folder` first, and how often they are told. `remarks` are what was found odd
+    about the folder when Shield started; they stay to be seen until the next start."""
 
     folder: str
     sinks: tuple[Sink, ...]
     interval_s: float
+    remarks: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, settings: Audit, folder: str, log: str, clock: Clock) -> Self:
+    def of(cls, settings: Audit, folder: str, log: str, clock: Clock, *, remarks: Iterable[str] = ()) -> Self:
         """As `[audit]` says, for the log of this name. Raises ConfigError for a witness that cannot be used."""
         sinks: list[Sink] = [FileSink(Path(folder), log)]
         if settings.syslog:
@@ -101,7 +130,7 @@ class Outside:
         names = [sink.name for sink in sinks]
         if len(set(names)) != len(names):
             raise ConfigError(f"`audit.witnesses`: two places go by one name among {', '.join(names)}; keep one")
-        return cls(folder=folder, sinks=tuple(sinks), interval_s=settings.interval_s)
+        return cls(folder=folder, sinks=tuple(sinks), interval_s=settings.interval_s, remarks=tuple(remarks))
 
     def remembered(self) -> tuple[str, ...]:
         """The notes that the log has to agree with when it is opened. Raises StateError where they cannot be read."""
@@ -115,20 +144,35 @@ class Outside:
 
     def publish(self, log: Source, clock: Clock) -> "Publishing":
         """Tell every place of the newest checkpoint from now on."""
-        return Publishing(Publisher(log, self.sinks, interval_s=self.interval_s, clock=clock), clock)
+        return Publishing(
+            Publisher(log, self.sinks, interval_s=self.interval_s, clock=clock), clock, "; ".join(self.remarks)
+        )
+
+    def compared(self, size: int, before: str | None) -> Self:
+        """With remarks on a log that was opened with `size` records and says that it was remembered in `before`."""
+        found = list(self.remarks)
+        if before is not None and before != self.folder:
+            found.append(
+                f"the log was remembered in `{before}` and is now in `{self.folder}`; if nobody moved it, see why"
+            )
+        if size > 0 and not found and not self.sinks[0].remembered():
+            found.append(f"the log has {size} records, and `{self.folder}` remembers none of them: were files removed?")
+        return replace(self, remarks=tuple(found))
 
 
 class Publishing:
     """The places being told; none of them can hold a verdict up."""
 
-    def __init__(self, publisher: Publisher, clock: Clock) -> None:
+    def __init__(self, publisher: Publisher, clock: Clock, remark: str = "") -> None:
         self._publisher = publisher
         self._clock = clock
+        self._remark = remark
 
     def remembered(self) -> tuple[Remembered, ...]:
         """How each place stands."""
         now = self._clock.time_ms()
-        return tuple(_standing(status, now) for status in self._publisher.status())
+        first, *others = (_standing(status, now) for status in self._publisher.status())
+        return (replace(first, trouble=first.trouble or self._remark or None), *others)
 
     def close(self) -> None:
         """Tell them of the last checkpoint. Call it after the log was closed."""

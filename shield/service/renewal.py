@@ -7,6 +7,7 @@ trusted directories stay.
 
 import contextlib
 import os
+import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +28,7 @@ from shield.errors import ConfigError, RecordError, StateError
 from shield.service.birth import agent_token, log_name
 from shield.service.home import is_empty, prepare
 from shield.service.log import begin_log, create_key
-from shield.service.outside import list_log
+from shield.service.outside import last_begun, list_log
 
 __all__ = ["Lost", "Renewal", "lost", "renew"]
 
@@ -83,16 +84,35 @@ def renew(
     moved = _put_aside(home, gone)
     prepare(home)
     key = create_key(home, log_name(), passphrase)
-    said = list_log(checkpoints, home, key.verifier)
+    said = _listed(checkpoints, home, key.verifier)
     try:
         with begin_log(home, key) as log:
-            log.append(Draft(kind="log.open", body={"version": version}))
+            log.append(Draft(kind="log.open", body={"version": version, "outside": checkpoints}))
             log.append(Draft(kind="gap", body={**_body(gone), "reason": reason}))
+            note = log.checkpoint()
     except AuditError as error:
         raise RecordError(f"the new log could not be written: {error}; free space, then run this again") from None
+    with contextlib.suppress(AuditError):  # the next start tells it, and says where it cannot
+        FileSink(Path(checkpoints), key.name).send(note, lambda _: ())
     if not os.path.lexists(home.token_book):
         agent_token(home, now_ms=now_ms)
     return Renewal(log=key.name, lost=gone, moved=moved, said=() if said is None else (said,))
+
+
+def _listed(checkpoints: str, home: Home, key: VerifyKey) -> str | None:
+    """List the new log; why the folder cannot, where it names no other log that the next start would ask for."""
+    said = list_log(checkpoints, home, key)
+    if said is None:
+        return None
+    try:
+        other = last_begun(checkpoints, home) is not None
+    except StateError:
+        other = True
+    if other:
+        # INVARIANT: without its key the next attempt takes the log's name from the list, where the old one stands
+        shutil.rmtree(home.keys, ignore_errors=True)
+        raise RecordError(f"{said}; mend it or set `[audit] checkpoints` elsewhere, then run this again")
+    return said
 
 
 def _body(gone: Lost) -> dict[str, str | int | None]:
@@ -133,7 +153,7 @@ def _keys(home: Home, checkpoints: str) -> Iterable[VerifyKey]:
     with contextlib.suppress(AuditError):  # lost with the rest; the list outside may know it
         found.append(read_verify_key(Path(home.audit_vkey)))
     with contextlib.suppress(AuditError):
-        found += reversed([one.key for one in Register(Path(checkpoints)).logs() if one.where == home.path])
+        found += reversed([one.key for one in Register(Path(checkpoints)).logs() if one.where in home.names])
     return [key for key in dict.fromkeys(found) if key.name == found[0].name]
 
 

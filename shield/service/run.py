@@ -37,11 +37,11 @@ from shield.service.home import is_empty, prepare, published_key, read_trusted, 
 from shield.service.installation import installation
 from shield.service.journal import AuditJournal
 from shield.service.listener import claimed, listen_tcp, listen_unix
-from shield.service.log import load_key, open_log
+from shield.service.log import load_key, open_log, remembered_in
 from shield.service.metrics import Metrics
 from shield.service.openapi import describe
 from shield.service.operator import ServiceOperator
-from shield.service.outside import Outside, check_folder, list_log
+from shield.service.outside import Outside, check_folder, check_listed, list_log
 from shield.service.places import Places
 from shield.service.process import harden, settle_memory
 from shield.service.routes import ROUTES
@@ -97,9 +97,12 @@ def serve(home: Home, hooks: Hooks) -> None:
             born = initialise(home, now_ms=time.time_ns() // 1_000_000, checkpoints=folder, roles=())
             hooks.said(f"began the log `{born.log}` in `{home.path}`")
         key = load_key(home, hooks.passphrase)
+        # before it is listed: a log that was put here must not be vouched for by what it has to be held against
+        unlisted = check_listed(folder, home, key.verifier)
         if (trouble := list_log(folder, home, key.verifier)) is not None:
             hooks.said(trouble)
-        outside = Outside.of(config.audit, folder, key.name, SystemClock.read())
+        remarks = () if unlisted is None else (unlisted,)
+        outside = Outside.of(config.audit, folder, key.name, SystemClock.read(), remarks=remarks)
         if hooks.portable or sys.platform == "win32":
             asyncio.run(_main(home, config, hooks, key, outside))
         else:
@@ -154,6 +157,9 @@ async def _main(home: Home, config: Config, hooks: Hooks, audit_key: SigningKey,
         key = PermitKey()
         down.enter_context(published_key(home, key.public))
         log = open_log(home, audit_key, outside=outside.remembered())
+        outside = outside.compared(log.size, remembered_in(home))
+        for remark in outside.remarks:
+            hooks.said(remark)
         publishing = outside.publish(log, SystemClock.read())
         down.callback(publishing.close)  # last of all: it tells of the checkpoint that closing makes
         journal = AuditJournal(log, home, loop, publishing=publishing)
@@ -240,6 +246,8 @@ async def _main(home: Home, config: Config, hooks: Hooks, audit_key: SigningKey,
                 "permit_key": key.public.hex(),
                 "policy": rulebook.policy.digest,
                 "isolation": "reported by the executor",
+                # signed: whoever has Shield remember its log somewhere else cannot hide that they did
+                "outside": outside.folder,
             },
         )
         if hooks.signals:  # a process of our own

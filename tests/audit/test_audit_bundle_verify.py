@@ -65,7 +65,7 @@ def test_any_key_of_the_chain_will_do(bundles):
 @pytest.mark.parametrize("name", ["plain", "rotated"])
 def test_a_selection_says_how_much_was_presented(bundles, name):
     kept = plain() if name == "plain" else rotated()
-    report = verify_log(bundles / f"{name}-some", kept.home.key.verifier, outside=[kept.witnessed])
+    report = verify_log(bundles / f"{name}-some", kept.home.key.verifier, outside=[kept.witnessed], selection=True)
     assert report.outcome is Outcome.OK, report.reason
     # the record that changes the key is always there
     assert (report.records, report.presented) == (SIZE, 40 if name == "plain" else 41)
@@ -227,10 +227,26 @@ def test_other_files_at_the_top_are_nobodys_business(copied):
     assert verify_log(bundle, plain().home.key.verifier).outcome is Outcome.OK
 
 
-def test_the_command_says_that_it_is_a_selection(bundles):
-    done = CliRunner().invoke(
-        main, ["verify", str(bundles / "rotated-some"), "--key", str(bundles / "rotated/audit.vkey")]
-    )
+def test_a_selection_passes_only_where_one_was_asked_for(bundles, tmp_path):
+    """Anyone can take records out of a bundle, without any key."""
+    kept = rotated()
+    report = verify_log(bundles / "rotated-some", kept.home.key.verifier, outside=[kept.witnessed])
+    assert report.outcome is Outcome.CANNOT_TELL
+    assert (report.signed, report.confirmed, report.presented) == (SIZE, SIZE, 41)
+    key = tmp_path / "audit.vkey"
+    shutil.copy(bundles / "rotated" / "audit.vkey", key)
+    asked = ["verify", str(bundles / "rotated-some"), "--key", str(key)]
+    done = CliRunner().invoke(main, asked)
+    assert done.exit_code == 2
+    assert f"a selection of 41 of {SIZE} records; ask for it" in done.output
+    done = CliRunner().invoke(main, [*asked, "--selection"])
     assert done.exit_code == 0, done.output
     assert f"a selection: 41 of {SIZE} records presented, the others not judged" in done.output
+    assert "the key came with the bundle" not in done.output
     assert ROTATED in range(SIZE)
+
+
+def test_a_key_that_came_with_the_bundle_is_no_proof(bundles):
+    done = CliRunner().invoke(main, ["verify", str(bundles / "plain"), "--key", str(bundles / "plain" / "audit.vkey")])
+    assert done.exit_code == 0, done.output
+    assert "note: the key came with the bundle: it shows nothing of who wrote it" in done.output

@@ -202,6 +202,37 @@ def test_checkpoint_prints_the_newest(alone, home):
     assert run(alone, "checkpoint", home.db).stdout == home.checkpoint.read_text()
 
 
+def test_a_note_is_parsed_and_steers_no_terminal(alone):
+    home = Home()
+    home.fill(2)
+    harm = "\u2014 x\x9b31m\u202e\\ AAAAAAAA\n"
+    (size, note) = newest_note(home.db)
+    write_note(home.db, size, note + harm)
+    for arguments in (("checkpoint", home.db), ("prove", home.db, 1, "--key", home.vkey)):
+        assert run(alone, *arguments).stdout.endswith(note + harm)
+        text, code = on_terminal(alone, *arguments)
+        assert (code, text.endswith(note + "\u2014 x\\u009b31m\\u202e\\\\ AAAAAAAA\n")) == (0, True)
+    for broken in ("\x1b[2J", note.replace("\n\n", "\n\x1b[2J\n\n"), note.replace("test.example", "te\x9bst.example")):
+        write_note(home.db, size, broken)
+        done = run(alone, "checkpoint", home.db)
+        assert (done.returncode, done.stdout, "malformed" in done.stderr) == (1, "", True)
+
+
+def newest_note(path):
+    database = sqlite3.connect(path)
+    try:
+        return database.execute("SELECT size, note FROM checkpoints ORDER BY size DESC LIMIT 1").fetchone()
+    finally:
+        database.close()
+
+
+def write_note(path, size, note):
+    database = sqlite3.connect(path)
+    with database:
+        database.execute("UPDATE checkpoints SET note = ? WHERE size = ?", (note, size))
+    database.close()
+
+
 def test_list_filters(home):
     def seqs(*arguments):
         done = inside("list", home.db, "--json", *arguments)

@@ -2,6 +2,7 @@ import glob
 import json
 import os
 import random
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from audit.cli import main
 from audit.entry import MAX_PRIVATE, Draft, Private
@@ -21,11 +23,13 @@ from audit.errors import (
     LogDamagedError,
     LogForeignError,
     PrivateError,
+    WriteFailedError,
 )
 from audit.kinds import Kind, KindTable, Ref
 from audit.log import Log
 from audit.private import MasterKey, commitment, create_master, find, load_master, open_private
 from audit.redaction import Redaction, count
+from audit.schema import OBJECTS
 from audit.verify import Outcome, verify_log
 from audit_support import KINDS, NEVER, Home, decision
 from scale import scale, seed
@@ -68,6 +72,13 @@ def rows(home, sql):
         return database.execute(sql).fetchall()
     finally:
         database.close()
+
+
+def master_file(home, folder=None):
+    file = (folder or home.path) / "private.key"
+    file.write_text(MASTER.raw.hex() + "\n")
+    file.chmod(0o600)
+    return file
 
 
 def all_bytes(home):
@@ -337,11 +348,111 @@ def test_within_one_opening_a_redacted_session_goes_on_with_a_new_key():
         assert open_private(home.db, 3, MASTER).content
 
 
-def test_a_master_key_is_not_needed_to_destroy():
+def test_a_master_key_is_not_needed_to_destroy_whole_sessions():
     home = filled()
     with opened(home, master=None) as log:
         log.redact(Redaction(session="s2"), {})
+        before = rows(home, "SELECT * FROM private"), rows(home, "SELECT * FROM private_keys")
+        with pytest.raises(PrivateError, match="master key"):
+            log.redact(Redaction(first=2), {})  # of `s1` the first would stay
+        assert (rows(home, "SELECT * FROM private"), rows(home, "SELECT * FROM private_keys")) == before
+        assert (log.size, log.healthy.ok) == (7, True)
     assert ok(home).records == 7
+
+
+def test_what_a_session_keeps_gets_a_new_key_and_goes_on(monkeypatch):
+    monkeypatch.setattr("audit.private.BATCH", 3)
+    home = Home()
+    drafts = {number: kept(number, session="s1" if number % 3 else "s2") for number in range(1, 31)}
+    with opened(home, create=True) as log:
+        for draft in drafts.values():
+            log.append(draft)
+        with sqlite3.connect(home.db) as database:  # a row that opens with no key holds nothing up
+            database.execute("UPDATE private SET sealed = zeroblob(70) WHERE seq = 8")
+        database.close()
+        old = dict(rows(home, "SELECT session, wrapped FROM private_keys"))
+        log.redact(Redaction(first=4, last=5), {})
+        new = dict(rows(home, "SELECT session, wrapped FROM private_keys"))
+        assert (new["s1"] != old["s1"], new["s2"]) == (True, old["s2"])
+        assert old["s1"][:16] not in all_bytes(home)
+        assert log.append(kept(31)).seq == 32  # by the same writer, which knew the old key
+        drafts[32] = next(iter(log.records(32)))
+    for seq in set(drafts) - {4, 5, 8}:
+        found = open_private(home.db, seq, MASTER)
+        assert seq == 32 or found == drafts[seq].private
+    for seq, why in ((4, "redacted"), (5, "redacted"), (8, "changed or moved")):
+        with pytest.raises(PrivateError, match=why):
+            open_private(home.db, seq, MASTER)
+    ok(home)
+
+
+@pytest.mark.parametrize("refused", ["by the record", "by the disk"])
+def test_a_redaction_that_is_not_recorded_changes_no_key(refused):
+    home = filled()
+    with opened(home) as log:
+        before = rows(home, "SELECT * FROM private"), rows(home, "SELECT * FROM private_keys")
+        if refused == "by the disk":
+            log._store._database.execute(
+                "CREATE TEMP TRIGGER refuse BEFORE INSERT ON tiles BEGIN SELECT raise(ABORT, 'no'); END"
+            )
+        with pytest.raises((EntryError, WriteFailedError)):
+            log.redact(Redaction(first=2, last=2), {"x": 0.5} if refused == "by the record" else {})
+        assert (rows(home, "SELECT * FROM private"), rows(home, "SELECT * FROM private_keys")) == before
+        again = log.append(kept(9)).seq
+        for seq in (1, 2, again):
+            assert open_private(home.db, seq, MASTER).content
+    ok(home)
+
+
+def test_no_copy_of_a_key_that_went_is_left_on_any_page():
+    """Pages that were split or merged show keys that were moved to a neighbour: they go with the key, too."""
+    chance = random.Random(7)
+    home = Home()
+    with opened(home, create=True) as log:
+        names = [f"{number:03}{'x' * chance.randrange(50)}" for number in range(600)]
+        chance.shuffle(names)
+        waiting = [log.submit(kept(at, b"", session=name)) for at, name in enumerate(names)]
+        seqs = [one.result(60).seq for one in waiting]
+        wrapped = dict(rows(home, "SELECT session, wrapped FROM private_keys"))
+        for _ in range(3):
+            chosen = [seqs.pop(chance.randrange(len(seqs))) for _ in range(60)]
+            done = log.redact(Redaction(seqs=tuple(chosen)), {})
+            assert next(iter(log.records(done.seq))).envelope.body["redacted"]["sessions"] == 60
+            left = dict(rows(home, "SELECT session, wrapped FROM private_keys"))
+            gone = [value for session, value in wrapped.items() if session not in left]
+            found = all_bytes(home)
+            assert not any(value[at : at + 16] in found for value in gone for at in (0, 20, 44))
+
+
+def test_no_key_that_is_left_opens_what_was_redacted_wherever_copies_of_it_lie():
+    """SQLite leaves copies of moved rows in the unused space of pages; this finds some, and opens none."""
+    chance = random.Random(5)
+    home = Home()
+    with opened(home, create=True) as log:
+        waiting = [
+            (draft, log.submit(draft))
+            for draft in (kept(number, chance.randbytes(chance.choice([0, 40, 200, 700]))) for number in range(150))
+        ]
+        salts = {one.result(60).seq: draft.private for draft, one in waiting}
+        left, sealed = set(salts), {}
+        while len(left) > 5:
+            sealed |= rows(home, "SELECT seq, sealed FROM private")
+            (old,) = rows(home, "SELECT wrapped FROM private_keys")[0]
+            chosen = chance.sample(sorted(left), min(len(left) - 3, chance.choice([1, 3, 10])))
+            log.redact(Redaction(seqs=tuple(chosen)), {})
+            left.difference_update(chosen)
+            found, (new,) = all_bytes(home), rows(home, "SELECT wrapped FROM private_keys")[0]
+            assert log.purged
+            assert not any(old[at : at + 16] in found for at in range(0, len(old) - 15, 4))
+            key = MASTER.unwrap(new, log=home.key.name, session="s1")
+            for seq in set(salts) - left:
+                at = found.find(sealed[seq][:44])
+                if at >= 0:  # the counter that GCM begins with: what is cut off at the end does not matter
+                    stream = Cipher(algorithms.AES(key), modes.CTR(found[at : at + 12] + b"\0\0\0\2")).decryptor()
+                    assert stream.update(found[at + 12 : at + 44]) != salts[seq].salt
+        for seq in left:
+            assert open_private(home.db, seq, MASTER) == salts[seq]
+    ok(home)
 
 
 @pytest.mark.parametrize("wrong", [{"first": 1.5}, {"seqs": (object(),)}, {"session": b"s1"}, {"until": "now"}])
@@ -437,10 +548,11 @@ def test_a_writer_killed_before_it_emptied_the_wal_has_it_emptied_at_the_next_op
     ok(home)
 
 
-def test_under_any_load_no_piece_of_what_was_redacted_is_left():
+def test_under_any_load_nothing_is_left_that_opens_what_was_redacted():
     chance = random.Random(seed())
     home = Home()
     number = 0
+    drafts = {}
     with opened(home, create=True) as log:
         for _ in range(scale("audit_redaction")):
             waiting = []
@@ -448,10 +560,10 @@ def test_under_any_load_no_piece_of_what_was_redacted_is_left():
                 number += 1
                 session = f"{chance.randrange(99):02}{os.urandom(3).hex()}"[: chance.choice([2, 8])]
                 content = os.urandom(chance.choice([0, 10, 200, 5000]))
-                waiting.append(log.submit(kept(number, content, session)))
-            for one in waiting:
-                one.result(60)
-            sealed = dict(rows(home, "SELECT seq, sealed FROM private"))
+                draft = kept(number, content, session)
+                waiting.append((draft, log.submit(draft)))
+            drafts |= {one.result(60).seq: draft.private for draft, one in waiting}
+            sealed = {seq: rest for seq, *rest in rows(home, "SELECT seq, session, sealed FROM private")}
             wrapped = dict(rows(home, "SELECT session, wrapped FROM private_keys"))
             at = chance.randrange(number)
             for where in (
@@ -465,13 +577,15 @@ def test_under_any_load_no_piece_of_what_was_redacted_is_left():
                     pass  # chance met nothing that is kept
             left = (
                 dict(rows(home, "SELECT seq, 1 FROM private")),
-                dict(rows(home, "SELECT session, 1 FROM private_keys")),
+                dict(rows(home, "SELECT session, wrapped FROM private_keys")),
             )
-            gone = [value for seq, value in sealed.items() if seq not in left[0]]
-            gone += [value for session, value in wrapped.items() if session not in left[1]]
+            # pieces of rows may be left; what opens them is not
+            concerned = {session for seq, (session, _) in sealed.items() if seq not in left[0]}
+            assert all(left[1].get(session) != wrapped[session] for session in concerned)
             found = all_bytes(home)
-            pieces = {value[at : at + 16] for value in gone for at in range(0, len(value) - 15, 900)}
-            assert not {piece for piece in pieces if piece in found}
+            assert not any(wrapped[session][at : at + 16] in found for session in concerned for at in (0, 20, 44))
+            for seq in chance.sample(sorted(left[0]), min(20, len(left[0]))):
+                assert open_private(home.db, seq, MASTER) == drafts[seq]
     ok(home)
 
 
@@ -485,9 +599,7 @@ def run(*arguments, given=""):
 def test_redact_and_open_from_the_command_line():
     home = filled()
     create_master(home.path / "other")
-    master = home.path / "private.key"
-    master.write_text(MASTER.raw.hex() + "\n")
-    master.chmod(0o600)
+    master = master_file(home)
     shown = run("open", home.db, 1, "--private-key", master)
     assert shown.exit_code == 0
     assert "`args.commit`" in shown.output
@@ -518,6 +630,7 @@ def test_redact_and_open_from_the_command_line():
 
 def test_on_a_terminal_redact_asks_and_goes_by_the_answer():
     home = filled()
+    master_file(home, home.path / "keys")
     command = [
         *(sys.executable, "-P", "-m", "audit", "redact", str(home.db), "--keys", str(home.path / "keys")),
         *("--checkpoint-file", str(home.checkpoint), "--reason", "asked", "--seq", "2..3"),
@@ -528,7 +641,41 @@ def test_on_a_terminal_redact_asks_and_goes_by_the_answer():
             terminal.answer(word)
             assert terminal.end() == code, terminal.seen
         assert rows(home, "SELECT count(*) FROM private") == [(left,)]
+    assert open_private(home.db, 1, MASTER).content
     ok(home)
+
+
+def test_redact_takes_the_master_key_where_a_session_keeps_more():
+    home = filled()
+    options = ("--keys", home.path / "keys", "--checkpoint-file", home.checkpoint, "--reason", "asked", "--yes")
+    lacking = run("redact", home.db, *options, "--seq", "1")
+    assert (lacking.exit_code, "needs the master key" in lacking.output) == (2, True)
+    assert rows(home, "SELECT count(*) FROM private") == [(4,)]
+    assert run("redact", home.db, *options, "--seq", "1", "--private-key", master_file(home)).exit_code == 0
+    assert open_private(home.db, 2, MASTER).content
+    ok(home)
+
+
+def test_redact_opens_only_a_log_that_holds_what_is_remembered_elsewhere():
+    home = filled()
+    early = home.checkpoint.read_text()
+    shutil.copy(home.db, home.path / "early.db")
+    with opened(home) as log:
+        log.append(kept(9))
+    late = home.checkpoint.read_text()
+    kept_outside = home.path / "outside"
+    kept_outside.write_text(f"{late}\n{early}\n{late[:40]}")  # the last one is torn
+    shutil.copy(home.path / "early.db", home.db)
+    home.checkpoint.write_text(early)
+    options = ("--keys", home.path / "keys", "--checkpoint-file", home.checkpoint, "--reason", "asked", "--yes")
+    cut = run("redact", home.db, *options, "--session", "s1", "--outside", kept_outside)
+    assert (cut.exit_code, "proves" in cut.output) == (1, True)
+    for content in ("", "noise", f"noise\n\n{early}"):
+        kept_outside.write_text(content)
+        assert run("redact", home.db, *options, "--session", "s1", "--outside", kept_outside).exit_code == 2
+    assert rows(home, "SELECT count(*) FROM private") == [(4,)]
+    kept_outside.write_text(early)
+    assert run("redact", home.db, *options, "--session", "s1", "--outside", kept_outside).exit_code == 0
 
 
 def test_open_says_when_the_record_commits_to_something_else_and_compares_what_is_given():
@@ -540,9 +687,7 @@ def test_open_says_when_the_record_commits_to_something_else_and_compares_what_i
         log.append(replace(kept(1), body={"args": {"commit": "00" * 32}}))
         log.append(replace(only_salt, body=body))
         log.append(kept(3, content))
-    master = home.path / "private.key"
-    master.write_text(MASTER.raw.hex() + "\n")
-    master.chmod(0o600)
+    master = master_file(home)
     other = run("open", home.db, 1, "--private-key", master)
     assert (other.exit_code, "something else" in other.output) == (1, True)
     assert "only the salt is kept" in run("open", home.db, 2, "--private-key", master).output
@@ -554,6 +699,17 @@ def test_open_says_when_the_record_commits_to_something_else_and_compares_what_i
     shown = run("open", home.db, 3, "--private-key", master).output
     assert "\\u001b[31mred" in shown
     assert "\x1b" not in shown
+
+
+def test_open_says_so_where_the_record_itself_is_gone():
+    home = filled()
+    with sqlite3.connect(home.db) as database:
+        database.execute("DROP TRIGGER entries_delete")
+        database.execute("DELETE FROM entries WHERE seq = 2")
+        database.execute(next(sql for sql in OBJECTS if "TRIGGER entries_delete" in sql))
+    database.close()
+    shown = run("open", home.db, 2, "--private-key", master_file(home))
+    assert (shown.exit_code, "record 2 is missing" in shown.output) == (1, True)
 
 
 def test_counting_needs_what_destroying_needs():

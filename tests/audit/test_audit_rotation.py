@@ -18,7 +18,7 @@ from audit.entry import Draft
 from audit.errors import EntryError, KeyFileError, KindError, LogForeignError, PassphraseError, WriteFailedError
 from audit.kinds import Kind, KindTable
 from audit.log import Log
-from audit.note import SigningKey, split_note
+from audit.note import SigningKey, VerifyKey, split_note
 from audit.reader import key_chain
 from audit.rotation import rotate
 from audit.schema import reading
@@ -328,6 +328,57 @@ def test_a_refused_change_leaves_nothing_aside_and_another_logs_folder_is_refuse
     ok(home, home.key)
 
 
+class Dies:
+    """A log whose process ends before it records the next change."""
+
+    def __init__(self, log):
+        self.name, self.log = log.name, log
+
+    @property
+    def key(self):
+        return self.log.key
+
+    def checkpoint(self):
+        return self.log.checkpoint()
+
+    def rotate(self, new, body):
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_change_that_failed_but_was_recorded_is_finished_before_the_next(known):
+    home = Home()
+    folder = home.path / "keys"
+    with opened(home, create=True) as log:
+        store, state = log._store, log._store.state
+        os.mkdir(f"{home.checkpoint}.new")  # the change is durable, but its checkpoint cannot be kept outside
+        with pytest.raises(WriteFailedError):
+            rotate(log, folder, {})
+        os.rmdir(f"{home.checkpoint}.new")
+        aside = VerifyKey.parse((folder / "audit.next").read_text().partition("\n")[0])
+        if not known:  # as if COMMIT had reported an error
+            store._inflight, store._successor, store.key, store.state = [store.state.prev], store.key, home.key, state
+        with pytest.raises(KeyboardInterrupt):
+            rotate(Dies(log), folder, {})
+    key = keys.load(folder, log=home.db)
+    assert key.verifier == aside
+    with opened(home, key=key) as log:
+        rotate(log, folder, {})
+        assert keys.load(folder).verifier == log.key
+    ok(home, home.key)
+
+
+def test_a_folder_whose_key_is_not_in_force_is_refused():
+    home = Home()
+    with opened(home, create=True) as log:
+        shutil.copytree(home.path / "keys", home.path / "copy")
+        rotate(log, home.path / "keys", {})
+        with pytest.raises(KeyFileError, match="not the one in force"):
+            rotate(log, home.path / "copy", {})
+        assert sorted(os.listdir(home.path / "copy")) == ["audit.pem", "audit.vkey"]
+        assert log.size == 2
+
+
 @pytest.mark.parametrize("content", [b"", b"noise", b"noise\nnoise", b"\xff\n\xff"])
 def test_a_file_left_aside_that_is_no_key_stops_the_start(content):
     home = Home()
@@ -396,6 +447,20 @@ def test_rotate_key_from_the_command_line():
     without.fill(1)
     refused = run("rotate-key", without.db, "--keys", without.path / "keys", "--checkpoint-file", without.checkpoint)
     assert (refused.exit_code, "add it to the table" in refused.output) == (2, True)
+
+
+def test_rotate_key_opens_only_a_log_that_holds_what_is_remembered_elsewhere():
+    home, other = Home(), Home()
+    opened(home, create=True).close()
+    options = ("--keys", home.path / "keys", "--checkpoint-file", home.checkpoint)
+    ahead = home.path / "ahead"
+    ahead.write_text(Checkpoint(home.key.name, 9, bytes(32)).sign(home.key))
+    cut = run("rotate-key", home.db, *options, "--outside", home.checkpoint, "--outside", ahead)
+    assert (cut.exit_code, "proves 9" in cut.output) == (1, True)
+    other.fill(1)
+    assert run("rotate-key", home.db, *options, "--outside", other.checkpoint).exit_code == 2
+    assert keys.load(home.path / "keys").verifier == home.key.verifier
+    assert run("rotate-key", home.db, *options, "--outside", home.checkpoint).exit_code == 0
 
 
 def test_a_key_with_a_passphrase_is_changed_for_one_with_the_same():

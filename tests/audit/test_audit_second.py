@@ -62,7 +62,7 @@ class Both:
         line = json.dumps({"bundle": str(folder), "vkey": case.vkey, "since": files})
         self.second.stdin.write(f"{line}\n".encode())
         self.second.stdin.flush()
-        ours = verify_log(folder, VerifyKey.parse(case.vkey), outside=case.since)
+        ours = verify_log(folder, VerifyKey.parse(case.vkey), outside=case.since, selection=True)
         return ours, json.loads(self.second.stdout.readline())
 
 

@@ -840,10 +840,10 @@ def test_a_sink_on_a_full_or_read_only_disk_says_so_and_recovers(tmp_path):
 def test_no_error_of_another_kind_leaves_a_sink(tmp_path):
     (tmp_path / "file").touch()
     beneath = tmp_path / "file" / "below"
+    # where no folder can be, nothing is remembered; only writing fails
+    assert (FileSink(beneath, NAME).remembered(), Register(beneath).logs()) == ((), ())
     for act in (
-        FileSink(beneath, NAME).remembered,
         lambda: FileSink(beneath, NAME).send(LOG.note(1), never),
-        Register(beneath).logs,
         lambda: Register(beneath).begin(LOG.key.verifier, where="", time_ms=0),
         lambda: sink_at("http://127.0.0.1:9", beneath).send(LOG.note(1), never),
         lambda: sink_at("http://127.0.0.1:9", tmp_path).send("\udcff", never),

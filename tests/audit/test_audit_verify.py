@@ -123,16 +123,17 @@ def test_a_wrong_record_amid_others_is_named_even_if_it_is_signed(original, copy
     assert verify_log(copy, original.key.verifier, jobs=2) == report
 
 
-def test_clocks_that_go_back_amid_others_are_noted(original, copy):
+@pytest.mark.parametrize("seq", [DEEP, SEALS[2]], ids=["amid", "first after a checkpoint"])
+def test_clocks_that_go_back_amid_others_are_noted(original, copy, seq):
     leaves = leaves_of(copy)
-    leaves[DEEP] = leaves[DEEP].replace(b'"time":1795000000000', b'"time":1794999999999')
-    leaves[DEEP + 99] = leaves[DEEP + 99].replace(b'"mono_ns":"1000000000"', b'"mono_ns":"999999999"')
+    leaves[seq] = leaves[seq].replace(b'"time":1795000000000', b'"time":1794999999999')
+    leaves[seq + 99] = leaves[seq + 99].replace(b'"mono_ns":"1000000000"', b'"mono_ns":"999999999"')
     rewrite(copy, leaves, original.key)
     report = check(copy, original)
     assert report.outcome is Outcome.OK
     assert report.notes == (
-        f"the clock went back 1 ms at record {DEEP}",
-        f"the monotonic clock went back within one boot at record {DEEP + 99}",
+        f"the clock went back 1 ms at record {seq}",
+        f"the monotonic clock went back within one boot at record {seq + 99}",
     )
     assert verify_log(copy, original.key.verifier, jobs=2) == report
 
@@ -185,6 +186,9 @@ LIES = {
         "entries(session, CASE seq WHEN 600 THEN 900 ELSE seq END) WHERE session IS NOT NULL",
     ),
     "session: no text": ("entries_session", "entries(iif(seq = 300, 5, session), seq) WHERE session IS NOT NULL"),
+    "session: bytes": ("entries_session", "entries(CAST(session AS BLOB), seq) WHERE session IS NOT NULL"),
+    "call: bytes": ("entries_call", "entries(CAST(call_id AS BLOB), kind) WHERE call_id IS NOT NULL"),
+    "ref: a kind's bytes": ("entries_ref", "entries(ref, CAST(kind AS BLOB)) WHERE ref IS NOT NULL"),
     "call: a record missing": ("entries_call", "entries(call_id, kind) WHERE call_id IS NOT NULL AND seq <> 300"),
     "call: another call": (
         "entries_call",

@@ -24,8 +24,8 @@ from audit.sinks.register import Register
 from service_harness import call
 from service_process import begun, command, environment, post, run, serving, state, stop
 from shield.cli import shield
-from shield.config import Audit, Home, load
-from shield.errors import ConfigError, StateError
+from shield.config import Audit, Home, home_from, load
+from shield.errors import ConfigError, RecordError, StateError
 from shield.service.birth import initialise
 from shield.service.home import check_root, is_empty, prepare
 from shield.service.listener import claimed
@@ -199,7 +199,9 @@ def test_a_folder_that_cannot_be_written_stops_no_verdict(folder):
         assert "audit.outside: file: " in told.stdout
         assert "outside   nothing confirmed yet" in told.stdout
         os.chmod(state(folder), 0o700)
-        report = until(lambda: ready(path, tokens[Role.ADMIN]), lambda report: not report["notes"])
+        report = until(lambda: ready(path, tokens[Role.ADMIN]), lambda report: report["log"]["outside"]["size"])
+        # that the list was gone stays to be seen
+        assert "knows nothing of the log" in report["notes"][0]["detail"]
         assert report["log"]["outside"]["size"] >= 2
         stop(process)
 
@@ -278,6 +280,115 @@ def test_a_witness_confirms_the_log(folder):
         witness.communicate(timeout=20)
     done = invoke(home, "audit", "verify", "--json")
     assert done.exit_code == 0, done.output
+    # with the witness's key only what it cosigned counts
+    Path(f"{folder}/w.vkey").write_text(f"{vkey}\n")
+    done = invoke(home, "audit", "verify", "--json", "--witness-key", f"{folder}/w.vkey")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.output)["confirmed"] > seq
+    Path(f"{folder}/other.vkey").write_text(f"{WITNESS}\n")
+    assert invoke(home, "audit", "verify", f"--witness-key={folder}/other.vkey").exit_code != 0
+
+
+def test_the_log_of_another_home_does_not_start(folder):
+    home, _ = begun(folder)
+    filled(home)
+    other, _ = begun(f"{folder}/2")
+    theirs, ours = name_of(other), name_of(home)
+    for name in ("keys", "audit.db", "audit.checkpoint"):
+        target = f"{home.path}/{name}"
+        shutil.rmtree(target) if name == "keys" else os.remove(target)
+        os.rename(f"{other.path}/{name}", target)
+    said = refused(home)
+    assert theirs in said
+    assert ours in said
+    assert "`shield init --new-log REASON`" in said
+    # it was not vouched for either
+    assert register(folder) == [ours]
+
+
+def test_a_link_in_place_of_the_home_begins_no_log(folder):
+    home, _ = begun(folder)
+    with serving(home) as (process, _):
+        stop(process)
+    ours = name_of(home)
+    shutil.rmtree(home.path)
+    os.mkdir(f"{folder}/elsewhere", 0o700)
+    os.symlink(f"{folder}/elsewhere", home.path)
+    for words in (("serve",), ("init", "--no-tokens")):
+        assert "was begun before" in refused(home, *words)
+    assert is_empty(home)
+    # nor does one to a home that was begun elsewhere with the same folder
+    linked = home_from({"SHIELD_HOME": home.path})
+    assert linked.names == (f"{folder}/elsewhere", home.path)
+    there = Home(path=linked.path)
+    with claimed_of(there):
+        initialise(there, now_ms=NOW, checkpoints=state(folder), roles=())
+    theirs = name_of(there)
+    said = refused(home)
+    assert f"is `{theirs}`, but that of `{home.path}` is `{ours}`" in said
+    # by its own name it is a home like any other
+    with serving(home, SHIELD_HOME=there.path) as (process, _):
+        stop(process)
+
+
+def test_a_home_behind_a_link_is_known_by_both_names(folder):
+    home, _ = begun(folder)
+    os.rename(home.path, f"{folder}/first")
+    os.symlink(f"{folder}/first", home.path)
+    with serving(home) as (process, _):
+        stop(process)
+    assert {one.where for one in Register(Path(state(folder))).logs()} == {home.path, f"{folder}/first"}
+    os.mkdir(f"{folder}/second", 0o700)
+    os.remove(home.path)
+    os.symlink(f"{folder}/second", home.path)
+    assert "was begun before" in refused(home)
+
+
+@pytest.mark.parametrize("gone", ["the folder", "its files", "its list"])
+def test_a_folder_that_forgot_the_log_is_told(folder, gone):
+    home, tokens = begun(folder, toml=QUICK)
+    with serving(home) as (process, path):
+        ask(home, path)
+        stop(process)
+        assert process.said() == ""
+    match gone:
+        case "the folder":
+            shutil.rmtree(state(folder))
+        case "its files":
+            for file in Path(state(folder)).glob("*.checkpoints"):
+                file.unlink()
+        case "its list":
+            os.remove(f"{state(folder)}/logs")
+    told = "remembers none of them" if gone == "its files" else "knows nothing of the log"
+    with serving(home) as (process, path):
+        assert process.said().count(told) == 1
+        ask(home, path)
+        # it stays to be seen, also when the folder remembers the log again
+        report = until(lambda: ready(path, tokens[Role.ADMIN]), lambda report: report["log"]["outside"]["size"])
+        assert told in report["notes"][0]["detail"]
+        assert state(folder) not in json.dumps(ready(path, agent(home)))
+        stop(process)
+    with serving(home) as (process, path):
+        assert process.said().count(told) == 1
+        assert ready(path, tokens[Role.ADMIN])["notes"] == []
+        stop(process)
+
+
+def test_another_folder_stands_in_the_log(folder):
+    home, tokens = begun(folder, toml=QUICK)
+    with serving(home) as (process, _):
+        stop(process)
+    shutil.copytree(f"{folder}/state", f"{folder}/moved")
+    # a command of the log's own writes an opening that names no folder
+    assert invoke(home, "audit", "rotate-key").exit_code == 0
+    with serving(home, XDG_STATE_HOME=f"{folder}/moved") as (process, path):
+        said = process.said()
+        assert f"was remembered in `{state(folder)}` and is now in `{folder}/moved/shield`" in said
+        (note,) = ready(path, tokens[Role.ADMIN])["notes"]
+        assert f"`{folder}/moved/shield`" in note["detail"]
+        stop(process)
+    bodies = [record.envelope.body for record in records(home) if record.envelope.kind == "log.open"]
+    assert [body.get("outside") for body in bodies] == [state(folder), None, f"{folder}/moved/shield"]
 
 
 # --- a new log -------------------------------------------------------------------------------------------------------
@@ -395,6 +506,22 @@ def test_there_is_no_new_log_without_an_old_one(folder):
     assert name_of(home) in register(f"{folder}/2")
 
 
+def test_a_new_log_that_cannot_be_listed_is_not_begun(folder):
+    home, _ = begun(folder)
+    newest, old = filled(home), name_of(home)
+    os.chmod(state(folder), 0o777)
+    with claimed_of(home), pytest.raises(RecordError, match="not listed"):
+        renew(home, reason="x", now_ms=NOW, checkpoints=state(folder), version="0")
+    assert "--new-log" in refused(home)
+    os.chmod(state(folder), 0o700)
+    with claimed_of(home):
+        done = renew(home, reason="x", now_ms=NOW, checkpoints=state(folder), version="0")
+    assert (done.lost.name, done.lost.checkpoint) == (old, newest)
+    with serving(home) as (process, _):
+        assert process.said() == ""
+        stop(process)
+
+
 def test_a_second_new_log_keeps_both_before_it(folder):
     home, _ = begun(folder)
     names = [name_of(home)]
@@ -502,6 +629,7 @@ def test_what_lies_beside_the_log_confirms_nothing(folder):
     assert told["confirmed"] == newest.size
     # and what was cut back is found by what is outside
     shutil.copy(home.audit_db, f"{folder}/kept.db")
+    shutil.copy(home.audit_checkpoint, f"{folder}/kept.checkpoint")
     log = opened(home)
     log.append(Draft(kind="log.open", body={}))
     log.close()
@@ -509,4 +637,10 @@ def test_what_lies_beside_the_log_confirms_nothing(folder):
     for end in ("-wal", "-shm"):
         Path(f"{home.audit_db}{end}").unlink(missing_ok=True)
     shutil.copy(f"{folder}/kept.db", home.audit_db)
+    shutil.copy(f"{folder}/kept.checkpoint", home.audit_checkpoint)
     assert invoke(home, "audit", "verify").exit_code == 1
+    # nor does a command write on
+    for words in (("rotate-key",), ("redact", "--seq", "1", "--reason", "asked to", "--yes")):
+        done = invoke(home, "audit", *words)
+        assert done.exit_code != 0, done.output
+    assert len(records(home)) == newest.size

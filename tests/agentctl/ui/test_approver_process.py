@@ -318,6 +318,17 @@ def test_the_approver_survives_ctrl_c_and_asks_again():
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc")
+@pytest.mark.skipif(sys.platform != "linux", reason="signals of another process are seen in /proc")
+def test_ctrl_c_does_not_reach_an_approver_that_starts():
+    """From its first moment on: while it loads it could only die of it, and say so on the person's terminal."""
+    with ground() as place, Terminal(agentctl_command("chat", "-w", str(place.workspace)), environ(place)) as terminal:
+        while (approver := child_of(terminal.process.pid, "agentctl.ui.approver")) is None:
+            assert terminal.process.poll() is None
+        masks = re.findall(r"^Sig(?:Blk|Ign):\t(\w+)$", Path(f"/proc/{approver}/status").read_text(), re.MULTILINE)
+        assert any(int(mask, 16) & 1 << signal.SIGINT - 1 for mask in masks)
+        terminal.until("agentctl> ")
+
+
 def test_an_approver_that_is_ended_leaves_the_terminal_as_it_was():
     with ground() as place, asked(place) as terminal:
         approver = child_of(terminal.process.pid, "agentctl.ui.approver")

@@ -1,5 +1,6 @@
 """Shield's state, agentctl's, the code of both, and the ways around a name that is not there."""
 
+import contextlib
 import ctypes
 import os
 import shutil
@@ -118,6 +119,74 @@ def test_move_the_environment():
 
 def test_write_checkpoint():
     return plant(Path(WORLD.checkpoints) / "latest.txt")
+
+
+def test_list_what_is_remembered():
+    found = os.listdir(WORLD.checkpoints)
+    return got(sorted(found)) if found else None
+
+
+def test_read_what_is_remembered():
+    return read(WORLD.checkpoint_file, "shield.local/")
+
+
+def test_read_list_of_logs():
+    return read(Path(WORLD.checkpoints) / "logs", "shield.local/")
+
+
+def test_write_what_is_remembered():
+    return same_byte(WORLD.checkpoint_file)
+
+
+def test_write_list_of_logs():
+    return same_byte(Path(WORLD.checkpoints) / "logs")
+
+
+def test_cut_what_is_remembered():
+    """As long as it was: it could have been made shorter."""
+    with open(WORLD.checkpoint_file, "r+b") as file:
+        size = os.fstat(file.fileno()).st_size
+        file.truncate(size)
+    return got(f"{size} bytes stay") if size else None
+
+
+def test_delete_list_of_logs():
+    """Without the list a second log could be begun in place of the first."""
+    path = Path(WORLD.checkpoints) / "logs"
+    before = b""
+    with contextlib.suppress(OSError):
+        before = path.read_bytes()
+    path.unlink()
+    path.write_bytes(before)
+    return got("gone, and back")
+
+
+def test_replace_what_is_remembered():
+    """By a file of ours with the same name."""
+    new = HERE / "checkpoints-of-ours"
+    new.write_text("")
+    aside = Path(f"{WORLD.checkpoint_file}.aside")
+    os.rename(WORLD.checkpoint_file, aside)
+    os.rename(new, WORLD.checkpoint_file)
+    os.rename(aside, WORLD.checkpoint_file)
+    return got("another file stood in its place")
+
+
+def test_move_what_is_remembered_away():
+    return move(Path(WORLD.checkpoints))
+
+
+def test_move_what_is_above_checkpoints():
+    return move(Path(WORLD.checkpoints).parent)
+
+
+def test_link_to_what_is_remembered():
+    link = HERE / "innocent-checkpoints"
+    link.symlink_to(WORLD.checkpoint_file)
+    try:
+        return read(link, "shield.local/")
+    finally:
+        link.unlink()
 
 
 def test_read_agent_configuration():
