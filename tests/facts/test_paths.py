@@ -339,7 +339,9 @@ def _build(top: str, tree: list[tuple[str, tuple[str, str]]]) -> dict[str, MadeF
 @settings(max_examples=scale("resolver_trees"), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(tree=_TREES, asked=st.lists(_ASKED, min_size=1, max_size=4))
 def test_resolving_laws_on_random_link_trees(tree: list[tuple[str, tuple[str, str]]], asked: list[str]) -> None:
-    top = os.path.realpath(tempfile.mkdtemp(prefix="sh"))
+    box = os.path.realpath(tempfile.mkdtemp(prefix="sh"))
+    top = f"{box}/1/2/3/4/5/6"  # what lies beside a temporary folder is everybody's, and the made world lacks it
+    os.makedirs(top)
     try:
         made = _build(top, tree)
         real = Place(files=LocalFiles(), home=top, cwd=f"{top}/ws", workspace_roots=(f"{top}/ws",))
@@ -374,7 +376,7 @@ def test_resolving_laws_on_random_link_trees(tree: list[tuple[str, tuple[str, st
                 found.entry,
             ), raw
     finally:
-        shutil.rmtree(top, ignore_errors=True)
+        shutil.rmtree(box, ignore_errors=True)
 
 
 @settings(max_examples=300, deadline=None)
