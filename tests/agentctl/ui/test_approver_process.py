@@ -146,8 +146,7 @@ def test_what_was_typed_before_is_thrown_away():
 def test_the_keys_that_end(key, name):
     with reader() as terminal:
         terminal.until("ready> ")
-        terminal.type(key)
-        terminal.until(f"key {name}")
+        terminal.press(key, f"key {name}")  # again where it came before the line was read: that is thrown away
 
 
 def test_stopping_and_quitting_keys_do_nothing():
