@@ -177,7 +177,8 @@ def test_the_terminal_gets_its_mode_back():
         with reader() as terminal:
             before = termios.tcgetattr(terminal.master)
             terminal.until("ready> ")
-            assert not termios.tcgetattr(terminal.master)[3] & termios.ICANON
+            # the prompt comes first; what is typed before the line is read is thrown away
+            terminal.wait_for(lambda: not termios.tcgetattr(terminal.master)[3] & termios.ICANON)
             terminal.type(key)
             terminal.until("over")
             assert termios.tcgetattr(terminal.master) == before
