@@ -104,7 +104,9 @@ def _directory(environ: Mapping[str, str], name: str, default: Path) -> Path:
         return default
     if not os.path.isabs(given):
         raise SettingsError(f"{name} is `{given}`; set it to an absolute path")
-    return Path(os.path.realpath(given))
+    real, named = os.path.realpath(given), os.path.normpath(given)
+    # as it is named where that leads there: who put another link in its place would be found out by the name
+    return Path(named if os.path.realpath(named) == real else real)
 
 
 def _read(file: Path, cwd: Path, user: Path) -> dict[str, Any]:

@@ -92,14 +92,18 @@ def _write_records(path: Path, database: sqlite3.Connection, size: int, where: F
     if below != Filter(stop=size):
         # who changes the key decides whose checkpoints count: without these records nobody could tell
         selected = merge(selected, rows(database, Filter(stop=size, kind=ROTATE)), key=lambda row: row[0])
-    count = 0
+    count, last = 0, -1
     hashes = _Hashes(tile_reader(database))
     with _create(path) as file:
         for _, same in groupby(selected, key=lambda row: row[0]):
             row = next(same)
+            if row[0] <= last:  # the database's own structures are damaged
+                raise LogDamagedError(f"record {row[0]} comes after record {last}; run `verify`")
             _check(row, hashes)
             file.write(row[1] + b"\n")
-            count += 1
+            count, last = count + 1, row[0]
+    if below == Filter(stop=size) and count != size:
+        raise LogDamagedError(f"{size - count} of {size} records are missing; run `verify`")
     return count
 
 

@@ -93,7 +93,9 @@ class Log:
             raise AppendTimeoutError(f"not durable after {timeout_s} s; treat the record as not written") from error
 
     def checkpoint(self) -> str:
-        """Seal everything acknowledged so far; returns the signed note. Raises WriteFailedError, LogClosedError."""
+        """Seal everything acknowledged so far; returns the signed note. Raises WriteFailedError, LogClosedError.
+
+        What was found unsealed is sealed only after the `log.open` record that says so."""
         return self._writer.checkpoint()
 
     def rotate(self, new: SigningKey, body: Mapping[str, Any]) -> Appended:
@@ -196,6 +198,12 @@ class Log:
     def size(self) -> int:
         """Durable records."""
         return self._store.state.size
+
+    @property
+    def taken_over(self) -> range:
+        """The records that no checkpoint covered when the log was opened: the writer before ended without sealing, and
+        whoever could write the database could have written them. The `log.open` record says so, too."""
+        return range(self._store.opened.sealed, self._store.opened.size)
 
     @property
     def unsealed(self) -> int:

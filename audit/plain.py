@@ -66,6 +66,15 @@ def span_text(microseconds: int) -> str:
     return f"{sign}{hours} h {minutes} min" if hours else f"{sign}{minutes} min {seconds} s"
 
 
+def unsealed_text(found: range) -> str:
+    """What to say of records (`Log.taken_over`) that nobody had signed when the log was opened."""
+    which = f"record {found.start} was" if len(found) == 1 else f"records {found.start} to {found.stop - 1} were"
+    return (
+        f"{which} not sealed when the log was opened: its last writer ended without sealing, or somebody wrote there"
+        f" who needed no key for it; look at `audit list --seq {found.start}..{found.stop - 1}`"
+    )
+
+
 def size_text(size: int) -> str:
     """Bytes as `198 B`, `1.2 kB`, `73.7 kB`, `7.01 GB` (powers of ten)."""
     if size < 1_000:

@@ -90,6 +90,16 @@ class Store:
         """Whether anything may be kept beside the records."""
         return self._vault is not None
 
+    @property
+    def due(self) -> bool:
+        """Whether there is something to sign."""
+        return self._signable(self.state.size, self.state.sealed)
+
+    def _signable(self, size: int, sealed: int) -> bool:
+        # INVARIANT: an end that was found unsealed, which anyone could have written, is not signed before the record
+        # that says so: nothing that was signed is without it.
+        return size not in (sealed, self.opened.size)
+
     # -- opening -------------------------------------------------------------------------------------------------
 
     def _explain(self, error: BaseException) -> BaseException:
@@ -145,8 +155,8 @@ class Store:
             return self._transact(lambda batch: batch.add(drafts, stamp), seal=seal, careful=True)
 
     def seal(self) -> None:
-        """Sign the log as it stands, if it is not. Raises WriteFailedError; `publish` is a second step."""
-        if self.state.sealed != self.state.size:
+        """Sign the log as it stands, if that is due. Raises WriteFailedError; `publish` is a second step."""
+        if self.due:
             self._transact(_nothing, seal=True, careful=True)
 
     def rotate(self, new: SigningKey, draft: Encoded, stamp: Stamp) -> Result:
@@ -236,7 +246,7 @@ class Store:
             self._successor = successor if batch.rows else None
             self._write(batch)
             sealed, note = self.state.sealed, self.state.note
-            if seal and batch.edge.size != sealed:
+            if seal and self._signable(batch.edge.size, sealed):
                 keys = [self.key] if self._successor is None else [self.key, self._successor]
                 sealed, note = batch.edge.size, self._sign(batch.edge, *keys)
             database.execute("COMMIT")
@@ -304,12 +314,14 @@ class Store:
                 database.execute(_TILE, tile)
             database.execute("INSERT OR REPLACE INTO meta VALUES ('log', ?)", (self.key.name,))
             # A checkpoint of this size may be there, signed by two keys: it is not made again.
-            note = state.note if state.sealed == state.size else self._sign(state.edge, self.key)
+            sealed, note = state.sealed, state.note
+            if self._signable(state.size, sealed):
+                sealed, note = state.size, self._sign(state.edge, self.key)
             database.execute("COMMIT")
         except BaseException:
             _roll_back(database)
             raise
-        self.state = State(edge=state.edge, prev=state.prev, sealed=state.size, note=note)
+        self.state = State(edge=state.edge, prev=state.prev, sealed=sealed, note=note)
 
     def _disconnect(self) -> None:
         database, self._database = self._database, None

@@ -142,7 +142,7 @@ class Writer:
                 self._closed = True
                 self._queue.put(_Stop())
         self._thread.join()
-        if self._latch is not None or self.unsealed:
+        if self._latch is not None or self._store.due:
             raise WriteFailedError(f"the log was closed without its last checkpoint: {self._latch}")
 
     def _do(self, step: Callable[[], Any]) -> Any:
@@ -166,7 +166,7 @@ class Writer:
 
     def _turn(self) -> bool:
         again = self._latch is not None or not self._store.purged
-        wait = RETRY_S if again else self._seal_every_ms / 1000 if self.unsealed else None
+        wait = RETRY_S if again else self._seal_every_ms / 1000 if self._store.due else None
         try:
             item = self._queue.get(timeout=wait)
         except Empty:
@@ -243,7 +243,7 @@ class Writer:
 
     def _seal(self) -> None:
         self._ready()
-        if self.unsealed:
+        if self._store.due:
             self._store.seal()
             self._sealed_at = self._clock.mono_ns()
             self._store.publish()

@@ -197,6 +197,23 @@ def edit(target: Target) -> None:
     execute(target.db, f"UPDATE entries SET leaf = replace(leaf, 'BLOCK', 'ALLOW') WHERE seq = {LATE}")
 
 
+def add(target: Target, *drafts: Draft) -> None:
+    """Records at the log's end that its writer never saw; no attack of the table, for nothing there is wrong."""
+    leaves = leaves_of(target.db)
+    for draft in drafts:
+        leaves.append(
+            encode(draft, log=target.trusted.name).leaf(
+                log=target.trusted.name,
+                seq=len(leaves),
+                prev=leaf_hash(leaves[-1]).hex(),
+                time=1_795_000_000_000,
+                mono_ns="1000000000",
+                boot_id="boot-1",
+            )
+        )
+    rewrite(target.db, leaves, None)
+
+
 def rebuild(target: Target) -> None:
     rewrite(target.db, edited(leaves_of(target.db), LATE), None)
 
@@ -393,6 +410,12 @@ be rewritten by whoever has the key: `shield status` shows how much that is.
 
 """
 _FOOT = """
+
+Whoever can write the database can also *add* records to its end while nobody has it open, well formed, chained and with
+their tiles; no key is needed for that, and a killed writer leaves such an end, too. `verify` shows them as unsealed. The
+next start takes them over, for else a crash would end the log, and says so: in its `log.open` record, before anything
+signs them, on standard error, in `/readyz` and `shield status`; from then on `verify` notes them, each time. Look at
+records that were taken over before you believe them.
 
 An event that was never submitted, and what was a lie when it was recorded, no log can show.
 """

@@ -1,6 +1,7 @@
 """Processes that write a log, to be killed, traced, starved or given a failing disk."""
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -69,6 +70,14 @@ def strace(*arguments):
     if probe.returncode != 0:
         pytest.skip(f"strace cannot trace here: {probe.stderr.decode()[:200]}")
     return [tool, "-f", *arguments]
+
+
+def on_small_disk(script, folder):
+    """The lines that a script said, run in mounts of its own where `folder`, its argument, is a disk of 64 KiB."""
+    wrap = own_mounts(f"mount -t tmpfs -o size=64k,mode=0700 tmpfs {shlex.quote(str(folder))}")
+    environment = {**os.environ, "PYTHONPATH": f"{PACKAGES}:{TESTS}", "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [*wrap, sys.executable, "-P", "-c", script, str(folder)]
+    return finish(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment))
 
 
 def own_mounts(setup):

@@ -2,6 +2,8 @@
 must come out again as it was. `tests/audit/fuzz/guided.py` runs them guided by coverage; `churn` runs them in CI.
 """
 
+import csv
+import io
 import json
 import random
 import tempfile
@@ -16,7 +18,7 @@ from audit import reader
 from audit.chain import Rotation
 from audit.checkpoint import Checkpoint, Proof
 from audit.cosignature import WitnessKey, check_cosigned, cosign
-from audit.entry import Draft, Private, canonical, decode
+from audit.entry import Draft, Private, canonical, decode, encode
 from audit.errors import AuditError, SignatureError
 from audit.export import export_bundle
 from audit.formats import Format, renderer
@@ -43,6 +45,8 @@ _CHANGE: Final = 5
 _PAGE: Final = 4096
 _PROVEN: Final = 2
 _PRIVATE: Final = 25
+_OUT_OF_ORDER: Final = bytes.fromhex("413affeeefff3aa7ef")  # records that the database gives in another order
+CONTROLS: Final = "\x00\x07\x08\t\n\r\x1b[2J\x1f\x7f\x85\u2028,;\"'"
 _MASTER: Final = MasterKey(bytes(range(32)))
 
 
@@ -179,17 +183,28 @@ def run_readers(data: bytes) -> None:
 
 
 def run_formats(data: bytes) -> None:
-    """One record in every format: a line each, where it is a format of lines, and nothing that steers a terminal."""
+    """One record in every format: a line each, where it is a format of lines, without control characters; only CSV
+    carries them as they are, in cells that are read back as two rows."""
     with suppress(AuditError):
         one = record_of(decode(data).seq, data, leaf_hash(data))
         for name in Format:
             text = "".join(renderer(name)([one]))
-            if name is not Format.TABLE:
+            if name is Format.CSV:
+                header, row = csv.reader(io.StringIO(text, newline=""), strict=True)
+                assert len(header) == len(row)
+            elif name is not Format.TABLE:
                 assert not any(char < " " and char not in "\r\n" for char in text), name
             if name in {Format.JSONL, Format.OCSF, Format.CEF}:
                 assert text.count("\n") == 1, name
             if name in {Format.JSON, Format.JSONL, Format.OCSF}:
                 json.loads(text)
+
+
+def _odd() -> bytes:
+    """A record that shows what must be escaped where readers look."""
+    body = {"decision": f"ALLOW{CONTROLS}", "reason": CONTROLS, "args": {"view": {"command": CONTROLS}}}
+    draft = encode(Draft(kind="decision", body=body), log="test.example/01K")
+    return draft.leaf(log="test.example/01K", seq=0, prev=None, time=0, mono_ns="0", boot_id="b")
 
 
 def run_notebook(data: bytes) -> None:
@@ -234,11 +249,11 @@ TARGETS: Final[Mapping[str, Target]] = {
     "request": Target(run_request, lambda: [_request()]),
     "kinds": Target(run_kinds, lambda: [json.dumps(KINDS).encode(), json.dumps(TABLE.as_json()).encode()]),
     "notebook": Target(run_notebook, lambda: [b"".join(note.encode() + b"\n" for note in small().bundle().notes)]),
-    "formats": Target(run_formats, lambda: [*_tale().leaves(), *_log()[1]]),
+    "formats": Target(run_formats, lambda: [*_tale().leaves(), *_log()[1], _odd()]),
     "rotation": Target(run_rotation, lambda: [json.dumps(small().records[5].members["body"]).encode()]),
     "bundle": Target(run_bundle, lambda: _changes()),
     "database": Target(run_database, lambda: _changes()),
-    "readers": Target(run_readers, lambda: _changes()),
+    "readers": Target(run_readers, lambda: [*_changes(), _OUT_OF_ORDER]),
     "open": Target(run_open, lambda: _changes()),
 }
 

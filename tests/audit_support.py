@@ -87,6 +87,18 @@ class Home:
                 done = bound
                 log.checkpoint()
 
+    def leave_unsealed(self, log: Log, decisions: int) -> None:
+        """Leave the open log as a killed writer would, or somebody who wrote there without its key: its last records
+        are well formed, chained and signed by nobody."""
+        with log:
+            log.checkpoint()
+            files = {self.checkpoint: self.checkpoint.read_bytes()}
+            for _ in range(decisions):
+                log.append(decision(1000 + log.size))
+            files |= {file: file.read_bytes() for file in (self.db, Path(f"{self.db}-wal"))}
+        for file, content in files.items():
+            file.write_bytes(content)
+
 
 def decision(number: int, **more: object) -> Draft:
     body: dict[str, object] = {"decision": "BLOCK" if number % 7 == 0 else "ALLOW", "number": number}

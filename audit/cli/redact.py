@@ -28,11 +28,8 @@ __all__ = ["command"]
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def command(
     db: Path,
-    keys: Path,
-    checkpoint_file: Path | None,
-    passphrase_fd: int | None,
     *,
-    outside: tuple[Path, ...],
+    access: Access,
     private_key: Path | None,
     seqs: tuple[int, int | None] | None,
     session: str | None,
@@ -65,10 +62,9 @@ def command(
         if not (yes or (sys.stdin.isatty() and click.confirm("Go on?", err=True))):
             click.echo("nothing was redacted; answer the question, or say --yes", err=True)
             sys.exit(2)
-        if private_key is None and os.path.lexists(keys / MASTER):
-            private_key = keys / MASTER
+        if private_key is None and os.path.lexists(access.keys / MASTER):
+            private_key = access.keys / MASTER
         master = None if private_key is None else load_master(private_key)
-        access = Access(keys, checkpoint_file, passphrase_fd, outside)
         with opened(db, access, "audit redact", master=master) as log:
             done = log.redact(where, {"reason": reason}, kind=kind)
         click.echo(f"record {done.seq}: what was kept beside {found.records} records is destroyed")

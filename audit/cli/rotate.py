@@ -15,27 +15,17 @@ __all__ = ["command"]
 @writing
 @click.option("--reason", default="", help="Recorded with the change.")
 @click.option("--new-passphrase", is_flag=True, help="Ask for the new key's passphrase; else it is the old one's.")
-def command(
-    db: Path,
-    keys: Path,
-    checkpoint_file: Path | None,
-    passphrase_fd: int | None,
-    *,
-    outside: tuple[Path, ...],
-    reason: str,
-    new_passphrase: bool,
-) -> None:
+def command(db: Path, *, access: Access, reason: str, new_passphrase: bool) -> None:
     """Give the log DB a new key; the old one signs the change, then it is destroyed.
 
     Nobody may have the log open. Whoever trusts the old key can still verify all of the log.
     """
     from audit.rotation import rotate
 
-    access = Access(keys, checkpoint_file, passphrase_fd, outside)
     with explained():
         fresh = ask_twice() if new_passphrase else None
         with opened(db, access, "audit rotate-key") as log:
             body = {"reason": reason} if reason else {}
-            done = rotate(log, keys, body, passphrase=fresh if new_passphrase else access.passphrase)
+            done = rotate(log, access.keys, body, passphrase=fresh if new_passphrase else access.passphrase)
             line = log.key.line()
         click.echo(f"record {done.seq}: from here on the log is signed by the key\n{line}")

@@ -1,5 +1,6 @@
 """What the commands share that write a log: opening it with its key, which no other process may have done."""
 
+import functools
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -11,6 +12,7 @@ import click
 
 from audit.cli.terms import FILE
 from audit.errors import KeyFileError, NoteError, PassphraseError, ReadError
+from audit.plain import unsealed_text
 
 if TYPE_CHECKING:
     from audit.log import Log
@@ -46,8 +48,21 @@ class Access:
 
 
 def writing(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that `Access` is made of."""
+    """The options that `Access` is made of; the command gets it as `access`."""
     folder = click.Path(path_type=Path, file_okay=False)
+
+    @functools.wraps(command)
+    def with_access(
+        *arguments: Any,
+        keys: Path,
+        checkpoint_file: Path | None,
+        passphrase_fd: int | None,
+        outside: tuple[Path, ...],
+        **more: Any,
+    ) -> Any:
+        return command(*arguments, access=Access(keys, checkpoint_file, passphrase_fd, outside), **more)
+
+    decorated: Callable[..., Any] = with_access
     for option in (
         click.option(
             "--passphrase-fd", type=click.IntRange(min=0), help="Read the key's passphrase from this descriptor."
@@ -58,8 +73,8 @@ def writing(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--checkpoint-file", type=FILE, help="The log's own checkpoint.  [default: beside DB]"),
         click.option("--keys", "keys", type=folder, required=True, help="Directory with the log's key."),
     ):
-        command = option(command)
-    return command
+        decorated = option(decorated)
+    return decorated
 
 
 def ask_twice() -> str:
@@ -71,7 +86,8 @@ def ask_twice() -> str:
 
 @contextmanager
 def opened(db: Path, access: Access, program: str, *, master: "MasterKey | None" = None) -> Iterator["Log"]:
-    """The log, opened with the kinds it has. Raises AuditError, LogBusyError where its writer runs."""
+    """The log, opened with the kinds it has; what it took over unsigned is said. Raises AuditError, LogBusyError where
+    its writer runs."""
     from audit import keys
     from audit.opening import open_log
     from audit.reader import kinds_in_force
@@ -91,6 +107,8 @@ def opened(db: Path, access: Access, program: str, *, master: "MasterKey | None"
         outside=outside,
         body={"program": program},
     ) as log:
+        if log.taken_over:
+            click.echo(f"note: {unsealed_text(log.taken_over)}", err=True)
         yield log
 
 

@@ -31,16 +31,20 @@ class Request:
     lasting: bool
 
 
-async def read_request(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, max_body: int) -> Request | None:
-    """The next request, None where the client hung up before it was complete. Raises HttpError."""
+async def read_request(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, first: bytes, *, max_body: int
+) -> Request | None:
+    """The next request, whose `first` bytes were read already; None where the client hung up before it was complete.
+
+    Raises HttpError."""
     try:
-        head = await reader.readuntil(b"\r\n\r\n")
+        head = first + await reader.readuntil(b"\r\n\r\n")
     except asyncio.IncompleteReadError:
         return None
     except asyncio.LimitOverrunError as error:
         raise HttpError(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE) from error
-    first, *lines = head[:-4].decode("latin-1").split("\r\n")
-    start, found = _REQUEST.fullmatch(first), [_HEADER.fullmatch(line) for line in lines]
+    begin, *lines = head[:-4].decode("latin-1").split("\r\n")
+    start, found = _REQUEST.fullmatch(begin), [_HEADER.fullmatch(line) for line in lines]
     headers: dict[str, str] = {}
     for one in found:
         name = "" if one is None else one[1].lower()

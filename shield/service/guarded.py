@@ -28,7 +28,7 @@ def protected(
     agentctl's configuration and sessions, external checkpoints.
     """
     this = installed if installed is not None else installation()
-    state = _names((home.path, home.socket(config), *elsewhere))
+    state = _names((*home.names, home.socket(config), *elsewhere))
     code, own = _names(this.code), _names(this.own)
     if ports is None:
         ports = frozenset() if config.service.tcp is None else frozenset({split_tcp(config.service.tcp)[1]})

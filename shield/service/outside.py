@@ -14,8 +14,10 @@ from typing import Self
 
 from audit.clock import Clock
 from audit.errors import AuditError, NoteError, SinkError
+from audit.log import Log
 from audit.note import VerifyKey
-from audit.publisher import Publisher, SinkStatus, Source
+from audit.plain import unsealed_text
+from audit.publisher import Publisher, SinkStatus
 from audit.sinks import Sink
 from audit.sinks.file import FileSink
 from audit.sinks.register import Begun, Register
@@ -142,11 +144,10 @@ class Outside:
                 " or set `[audit] checkpoints` elsewhere if you know why it is broken"
             ) from None
 
-    def publish(self, log: Source, clock: Clock) -> "Publishing":
+    def publish(self, log: Log, clock: Clock) -> "Publishing":
         """Tell every place of the newest checkpoint from now on."""
-        return Publishing(
-            Publisher(log, self.sinks, interval_s=self.interval_s, clock=clock), clock, "; ".join(self.remarks)
-        )
+        remarks = (*self.remarks, unsealed_text(log.taken_over)) if log.taken_over else self.remarks
+        return Publishing(Publisher(log, self.sinks, interval_s=self.interval_s, clock=clock), clock, remarks)
 
     def compared(self, size: int, before: str | None) -> Self:
         """With remarks on a log that was opened with `size` records and says that it was remembered in `before`."""
@@ -163,16 +164,17 @@ class Outside:
 class Publishing:
     """The places being told; none of them can hold a verdict up."""
 
-    def __init__(self, publisher: Publisher, clock: Clock, remark: str = "") -> None:
+    def __init__(self, publisher: Publisher, clock: Clock, remarks: tuple[str, ...] = ()) -> None:
+        """`remarks` are what was found odd about the log or its places when Shield started."""
+        self.remarks = remarks
         self._publisher = publisher
         self._clock = clock
-        self._remark = remark
 
     def remembered(self) -> tuple[Remembered, ...]:
         """How each place stands."""
         now = self._clock.time_ms()
         first, *others = (_standing(status, now) for status in self._publisher.status())
-        return (replace(first, trouble=first.trouble or self._remark or None), *others)
+        return (replace(first, trouble=first.trouble or "; ".join(self.remarks) or None), *others)
 
     def close(self) -> None:
         """Tell them of the last checkpoint. Call it after the log was closed."""

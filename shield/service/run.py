@@ -158,10 +158,10 @@ async def _main(home: Home, config: Config, hooks: Hooks, audit_key: SigningKey,
         down.enter_context(published_key(home, key.public))
         log = open_log(home, audit_key, outside=outside.remembered())
         outside = outside.compared(log.size, remembered_in(home))
-        for remark in outside.remarks:
-            hooks.said(remark)
         publishing = outside.publish(log, SystemClock.read())
         down.callback(publishing.close)  # last of all: it tells of the checkpoint that closing makes
+        for remark in publishing.remarks:
+            hooks.said(remark)
         journal = AuditJournal(log, home, loop, publishing=publishing)
         down.callback(journal.close)
         store = StateStore.open(home.state_db)

@@ -5,6 +5,7 @@ import os
 import sqlite3
 import stat
 import threading
+from contextlib import closing
 
 import pytest
 
@@ -175,6 +176,53 @@ def test_beside_a_running_writer_the_size_is_settled_first(tmp_path):
             stop.set()
             writer.join()
         assert log.size > 601
+
+
+def cells(home, page, kind):
+    """Where a page of the database file has its pointers to cells, 2 bytes each, in the order of their keys (SQLite's
+    file format, section 1.6): of a table's interior page (5) or leaf (13)."""
+    content = home.db.read_bytes()
+    start = (page - 1) * 4096
+    assert content[start] == kind
+    first = start + (12 if kind == 5 else 8)
+    return [first + 2 * cell for cell in range(int.from_bytes(content[start + 3 : start + 5], "big"))]
+
+
+@pytest.mark.parametrize("damage", ["cells", "first page twice", "second page twice", "pages"])
+def test_what_a_damaged_database_gives_out_of_order_is_not_exported(tmp_path, damage):
+    home = Home()
+    home.fill(300)
+    with closing(sqlite3.connect(home.db)) as database:
+        (root,) = database.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'entries'").fetchone()
+    content = bytearray(home.db.read_bytes())
+    start = (root - 1) * 4096
+    one, two = (start + int.from_bytes(content[at : at + 2], "big") for at in cells(home, root, 5)[:2])
+    pages = bytes(content[one : one + 4]), bytes(content[two : two + 4])
+    if damage == "cells":  # all are there, in another order
+        at = cells(home, int.from_bytes(pages[0], "big"), 13)[2]
+        content[at : at + 4] = content[at + 2 : at + 4] + content[at : at + 2]
+    else:
+        by = {"pages": (1, 0), "first page twice": (0, 0), "second page twice": (1, 1)}[damage]
+        content[one : one + 4], content[two : two + 4] = (pages[at] for at in by)
+    home.db.write_bytes(content)
+    with pytest.raises(LogDamagedError):
+        export_bundle(home.db, tmp_path / "bundle", home.key.verifier)
+    assert not any(tmp_path.iterdir())
+
+
+def test_what_a_database_lacks_is_not_left_out_of_a_whole_export(tmp_path):
+    home = Home()
+    home.fill(9)
+    with closing(sqlite3.connect(home.db, isolation_level=None)) as database:
+        database.execute("DROP TRIGGER entries_delete")
+        database.execute("DELETE FROM entries WHERE seq = 4")
+        database.execute(
+            "CREATE TRIGGER entries_delete BEFORE DELETE ON entries BEGIN SELECT raise(ABORT, 'entries are append-only'); END"
+        )
+    with pytest.raises(LogDamagedError, match="1 of 10 records are missing"):
+        export_bundle(home.db, tmp_path / "bundle", home.key.verifier)
+    # what was asked for is there
+    assert export_bundle(home.db, tmp_path / "some", home.key.verifier, Filter(start=5)).records == 5
 
 
 def test_what_is_unsealed_is_not_in_a_bundle(tmp_path):

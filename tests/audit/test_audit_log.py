@@ -5,6 +5,7 @@ import stat
 import subprocess
 import sys
 import threading
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -310,6 +311,56 @@ def test_an_idle_log_is_sealed_by_itself():
                 break
             sealed.wait(0.01)
         assert sealed.is_set()
+
+
+def signed_sizes(home):
+    with closing(sqlite3.connect(home.db)) as database:
+        return [size for (size,) in database.execute("SELECT size FROM checkpoints ORDER BY size")]
+
+
+def test_an_end_that_was_found_unsealed_is_signed_with_the_record_that_says_so_and_never_before():
+    home = Home()
+    home.fill(3)
+    home.leave_unsealed(home.open(), 2)
+    for again in range(2):  # an opening that came to nothing has signed nothing
+        with home.open(begin=False, seal_every_ms=0) as log:
+            assert (log.taken_over, log.unsealed, log.size) == (range(5, 7), 2, 7)
+            assert Checkpoint.open(log.checkpoint(), home.key.verifier).size == 5
+            with pytest.raises(KindError):  # refused, in a group that would be sealed
+                log.append(decision(20))
+            with pytest.raises(ReadError, match="no sealed record"):
+                log.prove(6)
+        assert signed_sizes(home) == [0, 4, 5], again
+        assert verify_log(home.db, home.key.verifier).unsealed == 2
+    with home.open() as log:
+        assert log.taken_over == range(5, 7)
+        opening = next(log.records(7)).envelope.body["log"]
+        assert (opening["size"], opening["sealed"]) == (7, 5)
+        # the next signature covers them and the record at once
+        assert Checkpoint.open(log.checkpoint(), home.key.verifier).size == 8
+    assert signed_sizes(home) == [0, 4, 5, 8]
+    report = verify_log(home.db, home.key.verifier)
+    assert report.outcome is Outcome.OK
+    assert report.notes == ("records 5 to 6 were not sealed when the log was opened at 7",)
+    with home.open() as log:
+        assert not log.taken_over
+
+
+def test_nor_is_it_signed_while_the_disk_recovers():
+    home = Home()
+    home.fill(3)
+    home.leave_unsealed(home.open(), 1)
+    with home.open(begin=False) as log:
+        log._store._database.execute("PRAGMA busy_timeout = 1")
+        with closing(sqlite3.connect(home.db, isolation_level=None)) as holder:
+            holder.execute("BEGIN IMMEDIATE")
+            with pytest.raises(WriteFailedError, match="locked"):
+                log.append(Draft(kind="log.open", body={}))
+        assert Checkpoint.open(log.checkpoint(), home.key.verifier).size == 5
+        log.append(Draft(kind="log.open", body={}))
+        assert Checkpoint.open(log.checkpoint(), home.key.verifier).size == log.size
+        assert log.taken_over == range(5, 6)
+    assert signed_sizes(home) == [0, 4, 5, 7]
 
 
 def test_coroutines_share_a_wake_up():

@@ -449,6 +449,20 @@ def test_rotate_key_from_the_command_line():
     assert (refused.exit_code, "add it to the table" in refused.output) == (2, True)
 
 
+def test_what_the_commands_take_over_unsigned_is_said():
+    home = Home()
+    opened(home, create=True).close()
+    options = ("--keys", home.path / "keys", "--checkpoint-file", home.checkpoint)
+    for count, said in ((2, "records 2 to 3 were not sealed"), (1, "record 7 was not sealed")):
+        home.leave_unsealed(opened(home), count)
+        done = run("rotate-key", home.db, *options)
+        assert done.exit_code == 0, done.output
+        assert f"note: {said} when the log was opened" in done.stderr
+        home.key = keys.load(home.path / "keys")
+    assert "--seq 7..7" in done.stderr
+    assert "note" not in run("rotate-key", home.db, *options).stderr
+
+
 def test_rotate_key_opens_only_a_log_that_holds_what_is_remembered_elsewhere():
     home, other = Home(), Home()
     opened(home, create=True).close()

@@ -1,6 +1,7 @@
 """The witness: what it answers (c2sp.org/tlog-witness), what it never forgets, and what strangers can do to it."""
 
 import asyncio
+import itertools
 import os
 import random
 import shutil
@@ -13,6 +14,7 @@ import sys
 import threading
 import time
 from collections import Counter
+from contextlib import contextmanager
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
@@ -40,7 +42,8 @@ from audit.witness import key as witness_key
 from audit.witness.judge import SIZE, Judge
 from audit.witness.ledger import Ledger
 from audit.witness.request import AddCheckpoint
-from audit.witness.server import MAX_CONNECTIONS, serve
+from audit.witness.server import MAX_CONNECTIONS, PER_ADDRESS, Server, counted_as, serve
+from audit_children import on_small_disk
 from audit_outside import ENVIRONMENT, NAME, Grown, WitnessProcess, signing_key
 from audit_support import KINDS, FakeClock, Home, decision
 from scale import scale
@@ -299,15 +302,12 @@ def test_of_many_requests_at_once_only_those_count_that_never_go_back(watch):
     cosigned, lock, rnd = [10], threading.Lock(), random.Random(5)
     jobs = [(tree, old, old + step) for old in range(10, 90) for step in (0, 1, 7) for tree in (LOG, FORK)]
     rnd.shuffle(jobs)
-    todo = iter(sorted(jobs, key=lambda job: job[1]))
+    todo = itertools.cycle(sorted(jobs, key=lambda job: job[1]))  # again: a thread that is slow lets all others pass by
 
     def work():
-        while True:
+        while watch.size < 80:
             with lock:
-                job = next(todo, None)
-            if job is None:
-                return
-            tree, old, new = job
+                tree, old, new = next(todo)
             status, _ = watch.ask(tree.request(old, new))
             if status == 200:
                 with lock:
@@ -467,9 +467,9 @@ def test_what_cannot_be_remembered_is_not_cosigned(watch):
     assert watch.ask(LOG.request(20, 30))[0] == 200
 
 
-# Runs in a mount namespace of its own: the memory on a tmpfs that fills up.
+# Runs in mounts of its own: the memory on a tmpfs that fills up.
 DISK = """
-import os, subprocess, sys
+import os, sys
 from pathlib import Path
 from audit.witness import key
 from audit.witness.judge import Judge
@@ -477,7 +477,6 @@ from audit.witness.ledger import Ledger
 from audit_outside import NAME, Grown
 from audit_support import FakeClock
 disk, log = Path(sys.argv[1]), Grown(50)
-subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k,mode=0700", "tmpfs", disk], check=True)
 made = key.create(disk / "state", "witness.example/one")
 judge = Judge(made, Ledger(disk / "state"), [log.key.verifier], FakeClock())
 assert judge.add_checkpoint(log.request(0, 20)).status == 200
@@ -499,21 +498,7 @@ print("DONE", judge.sizes()[NAME])
 
 
 def test_a_full_disk_is_a_500_without_a_cosignature_and_over_when_there_is_room(tmp_path):
-    if os.geteuid() != 0 or shutil.which("unshare") is None:
-        pytest.skip("a file system of its own needs root and unshare")
-    probe = subprocess.run(
-        ["unshare", "-m", "mount", "-t", "tmpfs", "tmpfs", tmp_path], capture_output=True, check=False, timeout=30
-    )
-    if probe.returncode != 0:
-        pytest.skip(f"no mount namespace here: {probe.stderr.decode()[:200]}")
-    done = subprocess.run(
-        ["unshare", "-m", sys.executable, "-P", "-c", DISK, tmp_path],
-        env=ENVIRONMENT,
-        capture_output=True,
-        check=False,
-        timeout=60,
-    )
-    assert done.stdout.decode() == "DONE 30\n", done.stderr.decode()[-2000:]
+    assert on_small_disk(DISK, tmp_path) == ["DONE 30"]
 
 
 # -- the process ---------------------------------------------------------------------------------------------------------
@@ -613,9 +598,9 @@ def test_a_witness_killed_at_any_moment_never_takes_less_than_it_cosigned(tmp_pa
     assert cosigned > 1
 
 
-def test_a_stranger_cannot_use_the_witness_up(tmp_path, vkey):
-    """Slow heads, slow bodies, too many connections, too many bytes: each ends, and the log is served meanwhile."""
-    state = tmp_path / "state"
+@contextmanager
+def listening(state, **limits):
+    """A witness in a thread: yields what connects to it from an address of this machine."""
     watch = Watch(state)
     ready, ports = threading.Event(), []
 
@@ -628,31 +613,44 @@ def test_a_stranger_cannot_use_the_witness_up(tmp_path, vkey):
             ports.append(port)
             ready.set()
 
-        await serve(watch.judge, "127.0.0.1", 0, stop=stop, ready=say, request_s=0.5)
+        await serve(watch.judge, "127.0.0.1", 0, stop=stop, ready=say, **limits)
 
     thread = threading.Thread(target=asyncio.run, args=(main(),), daemon=True)
     thread.start()
     assert ready.wait(20)
     stop, loop, port = ports
+    try:
+        yield lambda at="127.0.0.1": socket.create_connection(("127.0.0.1", port), timeout=20, source_address=(at, 0))
+    finally:
+        loop.call_soon_threadsafe(stop.set)
+        thread.join(20)
+        watch.ledger.close()
+    assert not thread.is_alive()
+
+
+def rest(line):
+    """What comes until the other side is done."""
+    found = b""
+    try:
+        while piece := line.recv(65536):
+            found += piece
+    except ConnectionError:
+        pass
+    return found
+
+
+ASK = b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n"
+
+
+def test_a_stranger_cannot_use_the_witness_up(tmp_path):
+    """Slow heads, slow bodies, too many bytes: each ends, and the log is served meanwhile."""
 
     def drip(line, piece):
         for _ in range(20_000):
             line.sendall(piece)
             time.sleep(0.005)
 
-    def connect():
-        return socket.create_connection(("127.0.0.1", port), timeout=20)
-
-    def rest(line):
-        found = b""
-        try:
-            while piece := line.recv(65536):
-                found += piece
-        except ConnectionError:
-            pass
-        return found
-
-    try:
+    with listening(tmp_path / "state", request_s=0.5) as connect:
         head = b"POST /add-checkpoint HTTP/1.1\r\nHost: x\r\n"
         for begin, piece in [(b"", b"P"), (head, b"A: b\r\n"), (head + b"Content-Length: 60000\r\n\r\n", b"o")]:
             with connect() as line:
@@ -687,21 +685,72 @@ def test_a_stranger_cannot_use_the_witness_up(tmp_path, vkey):
         with connect() as line:
             line.sendall(b"GET / HTTP/1.0\r\n\r\n")
             assert b"Connection: close" in rest(line)
-        idle = [connect() for _ in range(MAX_CONNECTIONS)]
-        with connect() as line:
-            line.sendall(b"GET / HTTP/1.1\r\n\r\n")
-            assert rest(line).startswith(b"HTTP/1.1 503 ")
+
+
+def status(line):
+    with line:
+        line.sendall(ASK)
+        return int(rest(line).split()[1])
+
+
+def test_silent_connections_shut_nobody_out(tmp_path):
+    if sys.platform != "linux":
+        pytest.skip("connects from several addresses of 127.0.0.0/8, which only Linux has all of")
+    with listening(tmp_path / "state", silent_s=600, request_s=600) as connect:
+        addresses = [f"127.0.1.{number + 1}" for number in range(MAX_CONNECTIONS // PER_ADDRESS)]
+        idle = [connect(addresses[0]) for _ in range(PER_ADDRESS)]
+        # one address has its share and no more, and all others are served
+        assert status(connect(addresses[0])) == 503
+        assert status(connect(addresses[1])) == 200
+        idle += [connect(address) for address in addresses[1:] for _ in range(PER_ADDRESS)]
+        assert status(connect("127.0.2.1")) == 503
+        for line in idle[:2]:  # what is let go counts no more
+            assert status(line) == 200
+        assert [status(connect("127.0.2.1")) for _ in range(3)] == [200] * 3
         for line in idle:
-            assert rest(line) == b""  # each is let go in the end
             line.close()
-        with connect() as line:
-            line.sendall(b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n")
-            assert rest(line).startswith(b"HTTP/1.1 200 ")
-    finally:
-        loop.call_soon_threadsafe(stop.set)
-        thread.join(20)
-        watch.ledger.close()
-    assert not thread.is_alive()
+
+
+def test_a_connection_that_says_nothing_is_let_go_before_and_between_requests(tmp_path):
+    with listening(tmp_path / "state", silent_s=0.05, request_s=600) as connect:
+        for asked in (0, 1):
+            with connect() as line:
+                line.sendall(b"GET / HTTP/1.1\r\n\r\n" * asked)
+                assert rest(line).count(b"HTTP/1.1 200 ") == asked
+    # who has begun to ask has longer
+    with listening(tmp_path / "other", silent_s=0.05, request_s=600) as connect, connect() as line:
+        line.sendall(ASK[:1])
+        time.sleep(0.2)
+        line.sendall(ASK[1:])
+        assert rest(line).startswith(b"HTTP/1.1 200 ")
+
+
+def test_a_connection_without_an_address_is_one_like_any_other(watch):
+    async def main():
+        here, there = socket.socketpair()
+        with there:
+            there.sendall(ASK)
+            await Server(watch.judge).connected(*await asyncio.open_connection(sock=here))
+            return await asyncio.to_thread(rest, there)
+
+    assert asyncio.run(main()).startswith(b"HTTP/1.1 200 ")
+
+
+@pytest.mark.parametrize(
+    ("host", "counted"),
+    [
+        ("192.0.2.7", "192.0.2.7"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2:ffff::", "2001:db8:1:2::/64"),
+        ("2001:db8:1:3::1", "2001:db8:1:3::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("::1", "::/64"),
+        ("", ""),
+    ],
+)
+def test_neighbours_in_ipv6_count_as_one(host, counted):
+    assert counted_as(host) == counted
 
 
 # -- all together --------------------------------------------------------------------------------------------------------

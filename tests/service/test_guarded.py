@@ -201,6 +201,15 @@ def test_state_that_is_kept_elsewhere(folder):
     assert set(elsewhere) <= set(hidden(guarded).paths)
 
 
+def test_a_home_is_guarded_by_the_name_that_it_was_given_too(folder):
+    os.makedirs(f"{folder}/real/h")
+    os.symlink(f"{folder}/real", f"{folder}/named")
+    os.symlink(f"{folder}/named/h", f"{folder}/link")
+    home = Home(path=f"{folder}/real/h", given=f"{folder}/link")
+    state = protected(home, Config(), pids=frozenset(), installed=installation(import_path=(), modules={})).state
+    assert {f"{folder}/real/h", f"{folder}/link"} <= set(state)
+
+
 def test_processes_and_their_groups():
     own = own_processes(embedded=False)
     assert {os.getpid(), os.getpgid(0)} <= own

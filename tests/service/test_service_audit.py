@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from agentctl.config import load as settings
 from audit.checkpoint import Checkpoint, Proof
 from audit.clock import SystemClock
 from audit.cosignature import WitnessKey
@@ -133,6 +134,56 @@ def test_the_log_is_remembered_outside_and_shown(folder):
     done = invoke(home, "audit", "verify", "--json")
     assert done.exit_code == 0, done.output
     assert oct(os.stat(state(folder)).st_mode & 0o777) == "0o700"
+
+
+def test_records_that_nobody_signed_are_taken_over_and_said(folder):
+    home, tokens = begun(folder, toml=QUICK)
+    filled(home)
+    with opened(home) as log:
+        log.append(Draft(kind="log.open", body={}))
+        log.checkpoint()
+        files = {home.audit_checkpoint: Path(home.audit_checkpoint).read_bytes()}
+        log.append(Draft(kind="decision", body={"decision": "ALLOW", "reason": "somebody wrote this without the key"}))
+        files |= {path: Path(path).read_bytes() for path in (home.audit_db, f"{home.audit_db}-wal")}
+    for path, content in files.items():
+        Path(path).write_bytes(content)
+    with serving(home) as (process, path):
+        assert "record 6 was not sealed when the log was opened" in process.said()
+        (note,) = ready(path, tokens[Role.ADMIN])["notes"]
+        assert note["reason"] == "audit.outside"
+        assert "record 6 was not sealed when the log was opened" in note["detail"]
+        assert "record 6 was not sealed" in run(home, "status", SHIELD_TOKEN=tokens[Role.ADMIN]).stdout
+        assert "record 6" not in json.dumps(ready(path, agent(home)))
+        stop(process)
+    opening = records(home)[7].envelope
+    assert (opening.kind, opening.body["log"]["sealed"], opening.body["log"]["size"]) == ("log.open", 6, 7)
+    done = invoke(home, "audit", "verify")
+    assert done.exit_code == 0, done.output
+    assert "note: records 6 to 6 were not sealed when the log was opened at 7" in done.output
+    with serving(home) as (process, path):
+        assert ready(path, tokens[Role.ADMIN])["notes"] == []
+        stop(process)
+
+
+def test_agentctl_names_the_home_as_it_was_named(folder):
+    home, other = Home(path=f"{folder}/h"), Path(f"{folder}/elsewhere/h")
+    for path in (home.path, f"{folder}/elsewhere"):
+        os.mkdir(path, 0o700)
+    os.symlink(home.path, f"{folder}/link")
+    os.symlink(f"{folder}/elsewhere", f"{folder}/out")
+
+    def named(given):
+        return settings({"HOME": folder, "SHIELD_HOME": given}, cwd=Path("/")).home
+
+    assert named(f"{folder}/link/./") == Path(f"{folder}/link")
+    # the Shield that is started with it knows both
+    assert home_from({"SHIELD_HOME": str(named(f"{folder}/link"))}).names == (home.path, f"{folder}/link")
+    # `..` behind a link leads elsewhere than it reads
+    other.mkdir(0o700)
+    assert named(f"{folder}/out/../elsewhere/h") == other
+    os.mkdir(f"{folder}/elsewhere/deep", 0o700)
+    os.symlink(f"{folder}/elsewhere/deep", f"{folder}/far")
+    assert named(f"{folder}/far/../h") == other
 
 
 def test_an_older_copy_of_the_home_does_not_start(folder):
