@@ -60,7 +60,7 @@ chat: build/installed
 # other engines, in an environment of their own: they never meet ours
 build/peers/ready: | build
 	@test -x build/peers/bin/python || $(PYTHON) -m venv build/peers
-	@PIP_DISABLE_PIP_VERSION_CHECK=1 build/peers/bin/pip -qq install cedarpy common-expression-language
+	@PIP_DISABLE_PIP_VERSION_CHECK=1 build/peers/bin/pip -qq install cedarpy common-expression-language agent-governance-toolkit-core
 	@touch $@
 
 bench: build/installed build/peers/ready

@@ -57,7 +57,29 @@ def cedar(conditions, values):
     return lambda: cedarpy.is_authorized(request, policies, entities)
 
 
-ENGINES = {"cel-python": cel_python, "common-expression-language": common_expression_language, "cedarpy": cedar}
+def governance_toolkit(conditions, values):
+    from agent_os.policies.evaluator import PolicyEvaluator
+    from agent_os.policies.schema import PolicyDocument
+
+    # A rule of the toolkit compares one field: the pattern, prefix or word of each condition is all that it can say.
+    rules = []
+    for index, text in enumerate(conditions):
+        word = re.findall(r'"([^"]*)"', text)[-1]
+        field, operator = ("path", "contains") if "startsWith" in text else ("text", "matches" if "^" in word else "eq")
+        test = {"field": field, "operator": operator, "value": word}
+        rules.append({"name": f"r{index}", "condition": test, "action": "deny", "priority": index % 10})
+    document = PolicyDocument.model_validate({"name": "bench", "rules": rules, "defaults": {"action": "allow"}})
+    evaluator = PolicyEvaluator(policies=[document])
+    context = {"tool_name": values["action"]["type"], "path": "README.md", "text": "README.md"}
+    return lambda: evaluator.evaluate(context)
+
+
+ENGINES = {
+    "cel-python": cel_python,
+    "common-expression-language": common_expression_language,
+    "cedarpy": cedar,
+    "agent-governance-toolkit-core": governance_toolkit,
+}
 
 
 def main():

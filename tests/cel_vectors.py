@@ -373,9 +373,11 @@ def table(folder: Path) -> str:
     lines = [f"| {name} | " + " | ".join(str(row[outcome]) for outcome in Outcome) + " |" for name, row in rows.items()]
     reasons = [f"- {why}: {count}" for why, count in sorted(skipped.items())]
     closing = (
-        "\nSupported: the core language but `uint`, messages, enums and containers; of the strings extension "
-        "`charAt indexOf join lastIndexOf lowerAscii\nreplace reverse split substring trim upperAscii`. Patterns of "
-        "`matches()` and time zones must be written as literals: they are resolved at load.\n"
+        "\nSupported: the core language but `uint`, messages, enums and containers; the strings extension "
+        "(`charAt format indexOf join lastIndexOf lowerAscii\nreplace reverse split strings.quote substring trim "
+        "upperAscii`); sets (`sets.contains sets.equivalent sets.intersects`); IP addresses and\nnetworks (`ip cidr "
+        "isIP isCIDR ip.isCanonical` and their methods). Patterns of `matches()` and time zones must be written as "
+        "literals:\nthey are resolved at load.\n"
     )
     return (
         INTRODUCTION

@@ -70,5 +70,5 @@ def unrecorded(verdict: Verdict, error: RecordError) -> Verdict:
 
 
 def evidence_of(settled: Settled, judged: Judged) -> tuple[str, ...]:
-    """The lines that speak for it, of every opinion."""
-    return tuple([line for opinion in (*judged.opinions, settled.by) for line in opinion.evidence])
+    """The lines that speak for it, of every opinion; each once, for the one that settled it is among them."""
+    return tuple(dict.fromkeys(line for opinion in (*judged.opinions, settled.by) for line in opinion.evidence))

@@ -52,8 +52,8 @@ class Case:
     expected: Expected
 
 
-def read_cases(raw: bytes, file: str) -> tuple[Case, ...]:
-    """Every case of a file, in order.
+def read_cases(raw: bytes, file: str, share: tuple[int, int] = (0, 1)) -> tuple[Case, ...]:
+    """Every case of a file, in order, or with `share` (k, n) the k-th of n equal parts of them.
 
     Raises:
         PolicyError: with file, line and column of what is wrong.
@@ -68,13 +68,17 @@ def read_cases(raw: bytes, file: str) -> tuple[Case, ...]:
         raise shape.error("`cases` is empty", entry.mark)
     if len(items) > MAX_CASES:
         raise shape.error(f"more than {MAX_CASES} cases", entry.mark)
-    cases: dict[str, Case] = {}
-    for item in items:
-        case = _case(item, shape)
-        if case.id in cases:
-            raise shape.error(f"the id `{case.id[:64]}` is used twice, first in line {cases[case.id].line}", item.mark)
-        cases[case.id] = case
-    return tuple(cases.values())
+    start, stop = (len(items) * place // share[1] for place in (share[0], share[0] + 1))
+    lines: dict[str, int] = {}
+    cases = []
+    for place, item in enumerate(items[:stop]):
+        name = _id(item, shape)
+        if name in lines:
+            raise shape.error(f"the id `{name[:64]}` is used twice, first in line {lines[name]}", item.mark)
+        lines[name] = item.mark.line
+        if place >= start:
+            cases.append(_case(item, shape))
+    return tuple(cases)
 
 
 def contains(actual: Json, expected: Json) -> bool:
@@ -88,6 +92,13 @@ def contains(actual: Json, expected: Json) -> bool:
             return False
         return all(any(contains(item, wanted) for item in actual) for wanted in expected)
     return type(actual) is type(expected) and actual == expected
+
+
+def _id(node: Node, shape: Shape) -> str:
+    top = shape.mapping(node, "a case", _CASE_KEYS, needed=("id", "action", "expect"))
+    entry = top.get("id")
+    assert entry is not None
+    return shape.prose(entry.value, "id")
 
 
 def _case(node: Node, shape: Shape) -> Case:

@@ -1,17 +1,30 @@
 """A rule ready to be asked: its text with its condition compiled against what its file and its actions declare."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from shield.actions.registry import canonical_name
 from shield.errors import PolicyError
-from shield.policy.cel import CelLoadError, Condition, Position, compile_condition
+from shield.policy.cel import (
+    CelLoadError,
+    Condition,
+    Macro,
+    Position,
+    Source,
+    check_uses,
+    compile_condition,
+    free_names,
+    nearest,
+    read_macro,
+)
 from shield.policy.reader import Scalar
-from shield.policy.roots import schema_for
-from shield.policy.rule import Grant, RuleOrigin, RuleText
+from shield.policy.roots import NAMES, schema_for
+from shield.policy.rule import Grant, PolicyFile, RuleOrigin, RuleText
 from shield.types import Effect, Severity, Tier
 
-__all__ = ["Rule", "compile_rule"]
+__all__ = ["Rule", "compile_rule", "read_macros"]
 
 _WORKSPACE_PREFIX = "workspace:"  # `:` is in no id, so a workspace's rule can never take the name of an owner's
 _SEVERITIES = {Severity.LOW: 1, Severity.MEDIUM: 2, Severity.HIGH: 3, Severity.CRITICAL: 4}
@@ -45,7 +58,32 @@ class Rule:
         return self.text.grants
 
 
-def compile_rule(text: RuleText, file: str, origin: RuleOrigin, lists: Mapping[str, Sequence[str]]) -> Rule:
+def read_macros(file: PolicyFile) -> Mapping[str, Macro]:
+    """The macros of a file, parsed; each name in them is a parameter, a variable or one of the facts.
+
+    Raises:
+        PolicyError: with the place inside the macro.
+    """
+    macros: dict[str, Macro] = {}
+    for text in file.macros.values():
+        with _placed(file.file, f"macro `{text.name}`"):
+            macro = read_macro(text.name, text.params, Source(text.text.text, _position(text.text)))
+            for name in free_names(macro):
+                if name.name not in NAMES:
+                    raise macro.source.error(f"unknown name `{name.name}`", name.pos, nearest(name.name, NAMES))
+            macros[text.name] = macro
+    with _placed(file.file, "macros"):
+        check_uses(macros)
+    return MappingProxyType(macros)
+
+
+def compile_rule(
+    text: RuleText,
+    file: str,
+    origin: RuleOrigin,
+    lists: Mapping[str, Sequence[str]],
+    macros: Mapping[str, Macro] = MappingProxyType({}),
+) -> Rule:
     """Check and compile a rule's condition.
 
     Raises:
@@ -53,14 +91,13 @@ def compile_rule(text: RuleText, file: str, origin: RuleOrigin, lists: Mapping[s
     """
     condition = None
     if text.when is not None:
-        try:
+        with _placed(file, f"rule `{text.id}`"):
             condition = compile_condition(
-                text.when.text, schema_for(text.actions, text.grants, lists), origin=_position(text.when)
+                text.when.text,
+                schema_for(text.actions, text.grants, lists),
+                origin=_position(text.when),
+                macros=macros,
             )
-        except CelLoadError as error:
-            raise PolicyError(
-                error.detail, file=file, line=error.line, column=error.column, key=f"rule `{text.id}`"
-            ) from None
         _refuse_aliases(text, condition, file)
     rule_id = f"{_WORKSPACE_PREFIX}{text.id}" if origin is RuleOrigin.WORKSPACE else text.id
     types, tier = _types(text, condition), _tier(text)
@@ -91,7 +128,17 @@ def _refuse_aliases(text: RuleText, condition: Condition, file: str) -> None:
             )
 
 
+@contextmanager
+def _placed(file: str, key: str) -> Iterator[None]:
+    """What is wrong in a condition, said of its file and key."""
+    try:
+        yield
+    except CelLoadError as error:
+        raise PolicyError(error.detail, file=file, line=error.line, column=error.column, key=key) from None
+
+
 def _position(when: Scalar) -> Position:
+    """Where the text of a condition begins."""
     indent = when.inner.column - 1 if when.inner.line > when.mark.line else 0
     return Position(line=when.inner.line, column=when.inner.column, indent=indent)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from shield.errors import PolicyError
-from shield.policy.compiled import Rule, compile_rule
+from shield.policy.compiled import Rule, compile_rule, read_macros
 from shield.policy.examples import check_examples
 from shield.policy.reader import Mark
 from shield.policy.rule import Default, Named, PolicyFile, RuleOrigin, strength
@@ -55,12 +55,13 @@ def add_workspace(policy: PolicySet, raw: bytes, file: str) -> PolicySet:
     digest = _digest(["workspace", policy.digest, hashlib.sha256(raw).hexdigest()])
     try:
         loaded = read_policy(raw, file, RuleOrigin.WORKSPACE)
-        rules = tuple(compile_rule(text, file, RuleOrigin.WORKSPACE, loaded.lists) for text in loaded.rules)
+        macros = read_macros(loaded)
+        rules = tuple(compile_rule(text, file, RuleOrigin.WORKSPACE, loaded.lists, macros) for text in loaded.rules)
         for rule in rules:
             check_examples(rule)
     except PolicyError as error:
         return policy.overlaid(Overlay(error=str(error)), digest)
-    return policy.overlaid(Overlay(rules=rules), digest)
+    return policy.overlaid(Overlay(rules=rules, file=loaded), digest)
 
 
 def with_workspace(policy: PolicySet, root: Path) -> PolicySet:
@@ -120,6 +121,7 @@ class _Loader:
             rules=(*self._baseline.values(), *self._top.rules.values()),
             default=self._top.default or Default(),
             overridden=tuple(self._overridden),
+            files=tuple(self.files),
         )
 
     def _layer(self, path: Path, raw: bytes, origin: RuleOrigin) -> _Layer:
@@ -135,8 +137,9 @@ class _Loader:
             self._extend(layer, file, path, named)
         self._open.pop()
         self._override(layer, file)
+        macros = read_macros(file)
         for text in file.rules:
-            rule = compile_rule(text, file.file, origin, file.lists)
+            rule = compile_rule(text, file.file, origin, file.lists, macros)
             other = layer.rules.get(rule.id) or self._baseline.get(rule.id)
             # a rule as strong as the baseline's of that id stands beside it: both are in force
             if other is not None and not (rule.id not in layer.rules and _adds(rule, other)):

@@ -9,7 +9,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from shield.actions.registry import ActionType, Kind, lookup
+from shield.actions.registry import ActionType, Kind, lookup, names
 from shield.policy.cel.schema import (
     BOOL,
     DYN,
@@ -30,7 +30,7 @@ from shield.policy.cel.times import Timestamp
 from shield.policy.rule import Grant
 from shield.types import Access, Action, Dynamic, Facts, IpClass, Operation, Origin, RunsCode
 
-__all__ = ["ROOTS", "ActionRoot", "environment", "schema_for"]
+__all__ = ["NAMES", "ROOTS", "ActionRoot", "environment", "schema_for"]
 
 
 class ActionRoot(NamedTuple):
@@ -89,7 +89,12 @@ _SECRET = _object("secret", kind=STRING, where=STRING, start=INT, end=INT)
 _TEXT = _object("text", role=STRING, where=STRING, layer=STRING, text=STRING)
 _RESULT = _object("result", path=STRING, sha256=STRING, bytes=INT, text=_OPTIONAL_STRING)
 # `labels` is left out: information flow does not exist yet, and a rule about it must not be silently false.
-_SESSION = _object("session", counts=MapOf(STRING, INT), written=_STRINGS, approved=_STRINGS)
+_SESSION = _object(
+    "session",
+    counts=MapOf(STRING, INT, default=0, keys=frozenset(names())),
+    written=_STRINGS,
+    approved=_STRINGS,
+)
 
 ROOTS: Final[Mapping[str, Type]] = MappingProxyType(
     {
@@ -112,6 +117,8 @@ ROOTS: Final[Mapping[str, Type]] = MappingProxyType(
 _ELEMENTS: Mapping[Grant, Type] = MappingProxyType(
     {Grant.PATH: _PATH, Grant.COMMAND: _COMMAND, Grant.HOST: _HOST, Grant.RECIPIENT: STRING}
 )
+# Every name that some condition may use.
+NAMES: Final = frozenset((*ROOTS, "payload", *(grant.value for grant in _ELEMENTS)))
 _KINDS: Mapping[Kind, Type] = MappingProxyType(
     {
         Kind.STRING: STRING,

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from shield.policy.reader import Map, Mark, Scalar
 from shield.types import Effect, Json, Severity, Tier
 
-__all__ = ["Default", "Example", "Grant", "Named", "PolicyFile", "RuleOrigin", "RuleText", "strength"]
+__all__ = ["Default", "Example", "Grant", "MacroText", "Named", "PolicyFile", "RuleOrigin", "RuleText", "strength"]
 
 
 class Grant(StrEnum):
@@ -56,8 +56,22 @@ class Example:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MacroText:
+    """A condition under a name, to be used in conditions of the same file."""
+
+    name: str
+    params: tuple[str, ...]
+    text: Scalar
+    mark: Mark
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RuleText:
-    """One rule. `to` is set for escalate rules, `grants` for allow rules; `actions` None means every type."""
+    """One rule. `to` is set for escalate rules, `grants` for allow rules; `actions` None means every type.
+
+    `agents` None means every agent. `enforce` False: it is judged and recorded, and decides nothing. `stated` are the
+    keys that the file wrote.
+    """
 
     id: str
     effect: Effect
@@ -66,12 +80,15 @@ class RuleText:
     grants: Grant | None = None
     min_tier: Tier = Tier.POLICY
     actions: tuple[str, ...] | None = None
+    agents: frozenset[str] | None = None
+    enforce: bool = True
     when: Scalar | None = None
     severity: Severity = Severity.MEDIUM
     reason: str = ""
     advice: str | None = None
     references: tuple[str, ...] = ()
     examples: tuple[Example, ...] = ()
+    stated: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +102,7 @@ class PolicyFile:
     overrides: tuple[Named, ...] = ()
     default: Default | None = None
     lists: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    macros: Mapping[str, MacroText] = field(default_factory=lambda: MappingProxyType({}))
     rules: tuple[RuleText, ...] = ()
 
 

@@ -7,26 +7,58 @@ from typing import Final, TypeVar
 
 from shield.actions.registry import canonical_name, lookup, names
 from shield.policy.reader import Entry, Map, Mark, Node, Scalar, plain, read
-from shield.policy.rule import Default, Example, Grant, Named, PolicyFile, RuleOrigin, RuleText
+from shield.policy.rule import Default, Example, Grant, MacroText, Named, PolicyFile, RuleOrigin, RuleText
 from shield.policy.shape import Shape, suggest
 from shield.types import Effect, Severity, Tier
 
-__all__ = ["DEFAULT_RULE", "read_policy"]
+__all__ = [
+    "AGENT",
+    "DEFAULT_EFFECTS",
+    "DEFAULT_RULE",
+    "EXAMPLE_KEYS",
+    "FILE_KEYS",
+    "MACRO",
+    "MIN_TIERS",
+    "NAME",
+    "ONLY",
+    "RESERVED",
+    "RESERVED_PREFIXES",
+    "RULE_KEYS",
+    "TO",
+    "WORD",
+    "WORKSPACE_KEYS",
+    "read_policy",
+]
 
 DEFAULT_RULE: Final = "default"
 MAX_RULES: Final = 20_000
 
-_FILE_KEYS = ("version", "name", "extends", "default", "lists", "rules", "overrides")
-_WORKSPACE_KEYS = ("version", "name", "lists", "rules")
-_RULE_KEYS = (
-    "id", "effect", "to", "actions", "grants", "when", "min_tier", "severity", "reason", "advice", "references",
-    "examples",
+FILE_KEYS: Final = (
+    "version", "name", "extends", "overrides", "default", "agents", "enforce", "lists", "macros", "rules",
 )  # fmt: skip
-_EXAMPLE_KEYS = ("type", "payload", "cwd", "files")
-_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}\Z")
-_LIST_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}\Z")
-_RESERVED = frozenset({DEFAULT_RULE, "internal", "approval", "no_approver"})
-_RESERVED_PREFIXES = (
+WORKSPACE_KEYS: Final = ("version", "name", "enforce", "lists", "macros", "rules")
+RULE_KEYS: Final = (
+    "id", "effect", "to", "actions", "agents", "grants", "when", "min_tier", "enforce", "severity", "reason", "advice",
+    "references", "examples",
+)  # fmt: skip
+EXAMPLE_KEYS: Final = ("type", "payload", "cwd", "files")
+ONLY: Final[Mapping[str, Effect]] = MappingProxyType(
+    {"to": Effect.ESCALATE, "grants": Effect.ALLOW, "min_tier": Effect.ALLOW}
+)
+TO: Final = (2, 3)
+MIN_TIERS: Final = (0, 1, 2, 3)
+DEFAULT_EFFECTS: Final = (Effect.ESCALATE, Effect.BLOCK)
+# without the anchors that Python and JSON Schema write differently
+NAME: Final = "[a-z0-9][a-z0-9._-]{0,63}"
+WORD: Final = "[A-Za-z_][A-Za-z0-9_]{0,63}"
+AGENT: Final = "[A-Za-z0-9._:-]{1,64}"  # what a token's name may be
+MACRO: Final = rf"{WORD}(?:\({WORD}(?:, ?{WORD})*\))?"
+_NAME = re.compile(rf"{NAME}\Z")
+_WORD = re.compile(rf"{WORD}\Z")
+_AGENT = re.compile(rf"{AGENT}\Z")
+_MACRO = re.compile(rf"{MACRO}\Z")
+RESERVED: Final = frozenset({DEFAULT_RULE, "internal", "approval", "no_approver"})
+RESERVED_PREFIXES: Final = (
     "protection.",
     "input.",
     "facts.",
@@ -59,15 +91,16 @@ def read_policy(raw: bytes, file: str, origin: RuleOrigin = RuleOrigin.OWNER) ->
 class _PolicyReader(Shape):
     def __init__(self, file: str, origin: RuleOrigin) -> None:
         super().__init__(file)
+        self._origin = origin
         self._workspace = origin is RuleOrigin.WORKSPACE
 
     def policy(self, raw: bytes) -> PolicyFile:
         root = read(raw, self.file)
         if self._workspace and isinstance(root, Map):
             for entry in root.entries:
-                if entry.key in _FILE_KEYS and entry.key not in _WORKSPACE_KEYS:
+                if entry.key in FILE_KEYS and entry.key not in WORKSPACE_KEYS:
                     raise self.error(f"a workspace's policy may not hold `{entry.key}`; remove it", entry.mark)
-        keys = _WORKSPACE_KEYS if self._workspace else _FILE_KEYS
+        keys = WORKSPACE_KEYS if self._workspace else FILE_KEYS
         top = self.mapping(root, "a policy", keys, needed=("version",))
         self.version(top)
         name = "workspace" if self._workspace else ""
@@ -75,6 +108,9 @@ class _PolicyReader(Shape):
         overrides: tuple[Named, ...] = ()
         default: Default | None = None
         lists: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+        macros: Mapping[str, MacroText] = MappingProxyType({})
+        agents, enforce = self._agents_of(top), self._enforce_of(top)
+        self._refuse_partial(top, agents, enforce)
         rules: tuple[RuleText, ...] = ()
         for entry in top.entries:
             match entry.key:
@@ -88,8 +124,10 @@ class _PolicyReader(Shape):
                     default = self._default(entry.value)
                 case "lists":
                     lists = self._lists(entry.value)
+                case "macros":
+                    macros = self._macros(entry.value)
                 case "rules":
-                    rules = self._rules(entry.value)
+                    rules = self._rules(entry.value, agents, enforce)
         if not name:
             raise self.error("a policy needs the key `name`", top.mark)
         return PolicyFile(
@@ -100,8 +138,42 @@ class _PolicyReader(Shape):
             overrides=overrides,
             default=default,
             lists=lists,
+            macros=macros,
             rules=rules,
         )
+
+    def _agents_of(self, node: Map) -> frozenset[str] | None:
+        entry = node.get("agents")
+        if entry is None:
+            return None
+        if self._origin is RuleOrigin.BASELINE:
+            raise self.error("the baseline is for every agent; remove `agents`", entry.mark)
+        agents = self._names(entry)
+        if not agents:
+            raise self.error("`agents` is empty, so nothing here could hold; name one or remove the key", entry.mark)
+        for agent in agents:
+            if not _AGENT.match(agent.name):
+                raise self.error("an agent's name is 1 to 64 letters, digits, `.`, `_`, `:` or `-`", agent.mark)
+        return frozenset(agent.name for agent in agents)
+
+    def _enforce_of(self, node: Map, *, default: bool = True) -> bool:
+        entry = node.get("enforce")
+        if entry is None:
+            return default
+        value = entry.value.value if isinstance(entry.value, Scalar) else None
+        if not isinstance(value, bool):
+            raise self.error("`enforce` is true or false", entry.value.mark)
+        if not value and self._origin is RuleOrigin.BASELINE:
+            raise self.error("the baseline is always enforced; remove `enforce`", entry.mark)
+        return value
+
+    def _refuse_partial(self, top: Map, agents: frozenset[str] | None, enforce: bool) -> None:
+        """What is tried, or is for some agents, must not change what holds for the others."""
+        why = "is for some agents only" if agents is not None else "is not enforced" if not enforce else None
+        for key in ("default", "overrides") if why is not None else ():
+            entry = top.get(key)
+            if entry is not None:
+                raise self.error(f"a file that {why} may not hold `{key}`, which holds for all; move it", entry.mark)
 
     def _name(self, node: Node, what: str) -> str:
         name = self.string(node, what)
@@ -124,31 +196,46 @@ class _PolicyReader(Shape):
         assert effect_entry is not None
         if isinstance(effect_entry.value, Scalar) and effect_entry.value.value == "allow":
             raise self.error("the default is never `allow`; write `escalate` or `block`", effect_entry.value.mark)
-        effect = Effect(self.choice(effect_entry.value, "effect", ("escalate", "block")))
+        effect = Effect(self.choice(effect_entry.value, "effect", DEFAULT_EFFECTS))
         if to_entry is None:
             return Default(effect=effect, mark=node.mark)
         if effect is Effect.BLOCK:
             raise self.error("`to` belongs to `effect: escalate`; remove it", to_entry.mark)
-        return Default(effect=effect, to=self.tier(to_entry.value, "to", (2, 3)), mark=node.mark)
+        return Default(effect=effect, to=self.tier(to_entry.value, "to", TO), mark=node.mark)
 
     def _lists(self, node: Node) -> Mapping[str, tuple[str, ...]]:
         lists = {}
         for entry in self.mapping(node, "`lists`").entries:
-            if not _LIST_NAME.match(entry.key):
+            if not _WORD.match(entry.key):
                 raise self.error("a list's name is letters, digits and `_`, the first no digit", entry.mark)
             lists[entry.key] = tuple(
                 dict.fromkeys(self.string(item, entry.key) for item in self.items(entry.value, entry.key))
             )
         return MappingProxyType(lists)
 
-    def _rules(self, node: Node) -> tuple[RuleText, ...]:
+    def _macros(self, node: Node) -> Mapping[str, MacroText]:
+        macros: dict[str, MacroText] = {}
+        for entry in self.mapping(node, "`macros`").entries:
+            if not _MACRO.match(entry.key):
+                raise self.error("a macro is named `word` or `word(parameter, …)`", entry.mark)
+            name, _, rest = entry.key.partition("(")
+            params = tuple(param.strip() for param in rest.removesuffix(")").split(",")) if rest else ()
+            if name in macros:
+                raise self.error(f"the macro `{name}` is given twice; rename one", entry.mark)
+            if len(set(params)) != len(params):
+                raise self.error("a parameter is named twice; rename one", entry.mark)
+            text = self._condition(entry.value, f"macro `{name}`")
+            macros[name] = MacroText(name=name, params=params, text=text, mark=entry.mark)
+        return MappingProxyType(macros)
+
+    def _rules(self, node: Node, agents: frozenset[str] | None, enforce: bool) -> tuple[RuleText, ...]:
         items = self.items(node, "rules")
         if len(items) > MAX_RULES:
             raise self.error(f"more than {MAX_RULES} rules", node.mark)
         seen: dict[str, Mark] = {}
         rules = []
         for item in items:
-            rule = self._rule(item)
+            rule = self._rule(item, agents, enforce)
             if rule.id in seen:
                 first = seen[rule.id].line
                 raise self.error(f"the id `{rule.id}` is used twice, first in line {first}; rename one", rule.mark)
@@ -156,11 +243,11 @@ class _PolicyReader(Shape):
             rules.append(rule)
         return tuple(rules)
 
-    def _rule(self, node: Node) -> RuleText:
-        top = self.mapping(node, "a rule", _RULE_KEYS, needed=("id", "effect"))
+    def _rule(self, node: Node, agents: frozenset[str] | None, enforce: bool) -> RuleText:
+        top = self.mapping(node, "a rule", RULE_KEYS, needed=("id", "effect"))
         values = {entry.key: entry for entry in top.entries}
         rule_id = self._name(values["id"].value, "id")
-        if rule_id in _RESERVED or rule_id.startswith(_RESERVED_PREFIXES):
+        if rule_id in RESERVED or rule_id.startswith(RESERVED_PREFIXES):
             raise self.error(f"the id `{rule_id}` is Shield's own; choose another", values["id"].value.mark)
         effect = Effect(self.choice(values["effect"].value, "effect", Effect))
         if self._workspace and effect is Effect.ALLOW:
@@ -174,26 +261,36 @@ class _PolicyReader(Shape):
 
         grants = Grant(self.choice(values["grants"].value, "grants", Grant)) if "grants" in values else None
         actions = self._actions(values["actions"].value, effect) if "actions" in values else None
-        when = self._when(values["when"].value) if "when" in values else None
+        when = self._condition(values["when"].value, "`when`") if "when" in values else None
         self._check_condition(top.mark, effect, grants, actions, when)
         return RuleText(
             id=rule_id,
             effect=effect,
             mark=values["id"].value.mark,
-            to=value("to", lambda n: self.tier(n, "to", (2, 3)), Tier.PERSON) if effect is Effect.ESCALATE else None,
+            to=value("to", lambda n: self.tier(n, "to", TO), Tier.PERSON) if effect is Effect.ESCALATE else None,
             grants=grants,
-            min_tier=value("min_tier", lambda n: self.tier(n, "min_tier", (0, 1, 2, 3)), Tier.POLICY),
+            min_tier=value("min_tier", lambda n: self.tier(n, "min_tier", MIN_TIERS), Tier.POLICY),
             actions=actions,
+            agents=self._both(self._agents_of(top), agents, top),
+            enforce=self._enforce_of(top, default=enforce),
             when=when,
             severity=value("severity", lambda n: Severity(self.choice(n, "severity", Severity)), Severity.MEDIUM),
             reason=value("reason", lambda n: self.prose(n, "reason"), _REASONS[effect]),
             advice=self.prose(values["advice"].value, "advice") if "advice" in values else None,
             references=value("references", self._references, ()),
             examples=value("examples", self._examples, ()),
+            stated=frozenset(values),
         )
 
+    def _both(self, own: frozenset[str] | None, file: frozenset[str] | None, node: Map) -> frozenset[str] | None:
+        if own is None or file is None:
+            return file if own is None else own
+        if not own & file:
+            raise self.error("none of the rule's `agents` is among the file's, so it could never hold", node.mark)
+        return own & file
+
     def _check_keys(self, effect: Effect, values: Mapping[str, Entry]) -> None:
-        for key, only in (("to", Effect.ESCALATE), ("grants", Effect.ALLOW), ("min_tier", Effect.ALLOW)):
+        for key, only in ONLY.items():
             if key in values and effect is not only:
                 raise self.error(f"`{key}` belongs to `effect: {only.value}`; remove it", values[key].mark)
         if effect is Effect.ALLOW and "grants" not in values:
@@ -238,10 +335,10 @@ class _PolicyReader(Shape):
             )
         return tuple(found)
 
-    def _when(self, node: Node) -> Scalar:
+    def _condition(self, node: Node, what: str) -> Scalar:
         # `when: true` reads as YAML's true and means CEL's
         if not isinstance(node, Scalar) or not isinstance(node.value, str | bool) or not node.text.strip():
-            raise self.error("`when` is a condition in CEL, written as a string", node.mark)
+            raise self.error(f"{what} is a condition in CEL, written as a string", node.mark)
         return node
 
     def _references(self, node: Node) -> tuple[str, ...]:
@@ -251,6 +348,6 @@ class _PolicyReader(Shape):
         examples = []
         for entry in self.mapping(node, "`examples`", ("match", "no_match")).entries:
             for item in self.items(entry.value, entry.key):
-                action = self.mapping(item, "an example", _EXAMPLE_KEYS, needed=("type", "payload"))
+                action = self.mapping(item, "an example", EXAMPLE_KEYS, needed=("type", "payload"))
                 examples.append(Example(matches=entry.key == "match", action=action, mark=item.mark))
         return tuple(examples)

@@ -5,7 +5,7 @@ without an allow rule having held for every element of the action.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from operator import attrgetter
 from typing import Final
@@ -14,15 +14,16 @@ from shield.actions.registry import ActionType
 from shield.policy.compiled import Rule
 from shield.policy.coverage import Coverage, cover
 from shield.policy.roots import environment
-from shield.policy.rule import Default, RuleOrigin
+from shield.policy.rule import Default, PolicyFile, RuleOrigin
 from shield.policy.schema import DEFAULT_RULE
 from shield.policy.slices import Index, Slice
 from shield.policy.trouble import Troubles
 from shield.types import Action, Answer, Effect, Facts, Opinion, Tier
 
-__all__ = ["Overlay", "PolicySet"]
+__all__ = ["Overlay", "PolicySet", "Shadowed"]
 
 _ORDER = attrgetter("order")
+MAX_NAMES: Final = 8  # of rules in one line of evidence
 BROKEN_OVERLAY: Final = "workspace:"  # a name that no rule can have
 
 
@@ -31,7 +32,24 @@ class Overlay:
     """What a workspace's `.shield.yaml` adds. `error` is set where it is present but does not load."""
 
     rules: tuple[Rule, ...] = ()
+    file: PolicyFile | None = None
     error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shadowed:
+    """What tier 0 would say if rules that are not enforced were: `rules` are the ids of those that held."""
+
+    rules: tuple[str, ...]
+    opinion: Opinion
+
+    @property
+    def line(self) -> str:
+        """One line of evidence: names and a decision, no text of a rule."""
+        names = ", ".join(f"`{name}`" for name in self.rules[:MAX_NAMES])
+        more = f" and {len(self.rules) - MAX_NAMES} more" if len(self.rules) > MAX_NAMES else ""
+        needs = f" needing tier {int(self.opinion.need)}" if self.opinion.answer is not Answer.BLOCK else ""
+        return f"not enforced: {names}{more}; if so, {self.opinion.answer.value}{needs} by `{self.opinion.rule}`"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +64,8 @@ class _Held:
 class PolicySet:
     """Immutable but for the count of errors. `digest` names everything that decides; verdicts carry it.
 
-    `overridden` are the ids of extended rules (or `default`) that the owner's policy lowered or switched off.
+    `overridden` are the ids of extended rules (or `default`) that the owner's policy lowered or switched off, `files`
+    what was loaded, the baseline first.
     """
 
     def __init__(
@@ -58,7 +77,9 @@ class PolicySet:
         default: Default,
         overridden: Sequence[str] = (),
         overlays: Sequence[Overlay] = (),
+        files: Sequence[PolicyFile] = (),
         troubles: Troubles | None = None,
+        indexed: bool = True,
     ) -> None:
         self.name = name
         self.digest = digest
@@ -66,9 +87,12 @@ class PolicySet:
         self.default = default
         self.overridden = tuple(overridden)
         self.overlays = tuple(overlays)
+        self.files = tuple(files)
         self._allows: dict[tuple[str, Tier, bool], Opinion] = {}
         self._troubles = troubles if troubles is not None else Troubles()
-        self._index = Index((*self.rules, *(rule for overlay in self.overlays for rule in overlay.rules)))
+        self._indexed = indexed
+        everything = (*self.rules, *(rule for overlay in self.overlays for rule in overlay.rules))
+        self._index = Index(everything, indexed=indexed)
         self._broken = next((overlay for overlay in self.overlays if overlay.error is not None), None)
 
     @property
@@ -78,14 +102,23 @@ class PolicySet:
 
     def overlaid(self, overlay: Overlay, digest: str) -> "PolicySet":
         """This set with a workspace's rules added. They can only block or escalate, so it is never weaker."""
+        return self._with(overlays=(*self.overlays, overlay), digest=digest, indexed=self._indexed)
+
+    def unindexed(self) -> "PolicySet":
+        """This set, asking every rule of a type in turn: what the index is measured and tested against."""
+        return self._with(overlays=self.overlays, digest=self.digest, indexed=False)
+
+    def _with(self, *, overlays: Sequence[Overlay], digest: str, indexed: bool) -> "PolicySet":
         return PolicySet(
             name=self.name,
             digest=digest,
             rules=self.rules,
             default=self.default,
             overridden=self.overridden,
-            overlays=(*self.overlays, overlay),
+            overlays=overlays,
+            files=self.files,
             troubles=self._troubles,
+            indexed=indexed,
         )
 
     def judge(
@@ -105,18 +138,63 @@ class PolicySet:
             self._troubles.count("internal")
             return Opinion(tier=Tier.POLICY, answer=Answer.BLOCK, reason="the policy could not be evaluated")
 
+    def shadowed(
+        self, action: Action, type: ActionType, facts: Facts, *, agent: str, workspace: str, now: datetime
+    ) -> "Shadowed | None":
+        """What rules that are not enforced would make of an action; None where none of them held.
+
+        Raises CelError: `now` has no time zone and a rule asks for it.
+        """
+        rules, values = self._asked(action, type, facts, agent, workspace, now)
+        return self._shadowed(rules.tried, type, facts, values)
+
+    def _asked(
+        self, action: Action, kind: ActionType, facts: Facts, agent: str, workspace: str, now: datetime
+    ) -> tuple[Slice, tuple[object, ...]]:
+        rules = self._index.slice(action.type, agent)
+        moment = now if rules.asks_time else None
+        return rules, environment(action, kind, facts, agent=agent, workspace=workspace, now=moment)
+
     def _judge(
         self, action: Action, kind: ActionType, facts: Facts, agent: str, workspace: str, now: datetime
     ) -> Opinion:
-        rules = self._index.slice(action.type)
-        moment = now if rules.asks_time else None
-        values = environment(action, kind, facts, agent=agent, workspace=workspace, now=moment)
-        held = self._protective(rules, values)
+        rules, values = self._asked(action, kind, facts, agent, workspace, now)
+        opinion = self._decide(rules, kind, facts, values, self._troubles)
+        if rules.tried is None:
+            return opinion
+        shadowed = self._shadowed(rules.tried, kind, facts, values)
+        # INVARIANT: of rules that are not enforced nothing but this line comes out
+        return opinion if shadowed is None else replace(opinion, evidence=(shadowed.line, *opinion.evidence))
+
+    def _shadowed(
+        self, tried: Slice | None, kind: ActionType, facts: Facts, values: tuple[object, ...]
+    ) -> "Shadowed | None":
+        if tried is None:
+            return None
+        try:
+            apart = Troubles()
+            matched, failed = tried.protective.test(values)
+            held = (*matched, *failed, *cover(tried, kind, facts, values, apart).rules)
+            names = tuple(dict.fromkeys(rule.id for rule in held if not rule.text.enforce))
+            for rule in failed:
+                if not rule.text.enforce:
+                    self._troubles.count(rule.id)
+            if not names:
+                return None
+            return Shadowed(rules=names, opinion=self._decide(tried, kind, facts, values, apart))
+        except Exception:  # noqa: BLE001  # what is only tried must not disturb what decides
+            self._troubles.count("internal")
+            return None
+
+    def _decide(
+        self, rules: Slice, kind: ActionType, facts: Facts, values: tuple[object, ...], troubles: Troubles
+    ) -> Opinion:
+        held = _protective(rules, values, troubles)
         if held:
             blocks = [found for found in held if found.rule.effect is Effect.BLOCK]
             if blocks:
                 return _opinion(Answer.BLOCK, Tier.PERSON, blocks)
-        coverage = cover(rules, kind, facts, values, self._troubles)
+        coverage = cover(rules, kind, facts, values, troubles)
         if not coverage.whole and self.default.effect is Effect.BLOCK:
             return _uncovered(Answer.BLOCK, Tier.PERSON, coverage)
         if self._broken is not None:
@@ -144,15 +222,16 @@ class PolicySet:
             opinion = self._allows[key] = _allow(rule, need, consents=consents)
         return opinion
 
-    def _protective(self, rules: Slice, values: tuple[object, ...]) -> list[_Held]:
-        matched, failed = rules.protective.test(values)
-        if not matched and not failed:
-            return []
-        held = [_Held(rule=rule, tier=rule.tier, failed=False) for rule in matched]
-        for rule in failed:
-            self._troubles.count(rule.id)
-            held.append(_Held(rule=rule, tier=Tier.PERSON, failed=True))
-        return held
+
+def _protective(rules: Slice, values: tuple[object, ...], troubles: Troubles) -> list[_Held]:
+    matched, failed = rules.protective.test(values)
+    if not matched and not failed:
+        return []
+    held = [_Held(rule=rule, tier=rule.tier, failed=False) for rule in matched]
+    for rule in failed:
+        troubles.count(rule.id)
+        held.append(_Held(rule=rule, tier=Tier.PERSON, failed=True))
+    return held
 
 
 def _strongest(held: Iterable[_Held]) -> _Held:

@@ -216,6 +216,16 @@ class Typed:
             "(name + 'x')",
             "name.replace('a', 'bb')",
             "name.trim()",
+            "name.upperAscii()",
+            "name.reverse()",
+            "name.charAt(0)",
+            "name.substring(1)",
+            "name.substring(0, 2)",
+            "name.split('s').join('-')",
+            "name.replace('s', '', 1)",
+            "strings.quote(name)",
+            "'%s is %d %.2f %%'.format([name, n, r])",
+            "'%s'.format([tags])",
             "string(n)",
             "labels['k']",
         ]
@@ -223,7 +233,7 @@ class Typed:
 
     def integer(self) -> str:
         return self.choice(["n", "1", "0", "-3", "size(name)", "size(tags)", "n + 1", "n * n", "n / 2", "7 % n", "-n", "counts.x",
-                            "int(r)", "name.indexOf('a')", "size(paths)"])  # fmt: skip
+                            "int(r)", "name.indexOf('a')", "name.lastIndexOf('s')", "size(name.split('e', 2))", "size(paths)"])  # fmt: skip
 
     def condition(self, depth: int, path: str | None = None, guarded: bool = False) -> str:
         pick, sub = self.rng.random(), depth - 1

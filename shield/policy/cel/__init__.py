@@ -11,9 +11,12 @@ from shield.policy.cel.condition import (
     Group,
     compile_condition,
     compile_expression,
+    compile_tree,
     group,
 )
 from shield.policy.cel.errors import CelError, CelLoadError
+from shield.policy.cel.expand import Macro, check_uses, free_names, read_macro
+from shield.policy.cel.keys import Key, Slot, Way, needed
 from shield.policy.cel.schema import (
     BOOL,
     BYTES,
@@ -35,6 +38,8 @@ from shield.policy.cel.schema import (
     SetOf,
     Type,
 )
+from shield.policy.cel.scope import nearest
+from shield.policy.cel.syntax import Source
 from shield.policy.cel.times import Duration, Timestamp
 
 __all__ = [
@@ -55,16 +60,27 @@ __all__ = [
     "Expression",
     "Field",
     "Group",
+    "Key",
     "ListOf",
+    "Macro",
     "MapObject",
     "MapOf",
     "Object",
     "Position",
     "Schema",
     "SetOf",
+    "Slot",
+    "Source",
     "Timestamp",
     "Type",
+    "Way",
+    "check_uses",
     "compile_condition",
     "compile_expression",
+    "compile_tree",
+    "free_names",
     "group",
+    "nearest",
+    "needed",
+    "read_macro",
 ]

@@ -1,19 +1,38 @@
 """Calls of functions: which overload is meant, and its Python. Patterns and time zones are resolved at load."""
 
-from shield.policy.cel import regex, times
-from shield.policy.cel.functions import ZONED, Function, accepts
-from shield.policy.cel.schema import BOOL, DYN, INT, STRING, TIMESTAMP, ListOf, SetOf, Type, describe
-from shield.policy.cel.scope import Code, Scope
+from collections.abc import Sequence
+from dataclasses import replace
+
+from shield.policy.cel import globs, regex, times
+from shield.policy.cel.errors import CelError
+from shield.policy.cel.functions import QUESTIONS, ZONED, Function, Question, accepts
+from shield.policy.cel.schema import (
+    BOOL,
+    DYN,
+    INT,
+    STRING,
+    TIMESTAMP,
+    EnumOf,
+    ListOf,
+    Object,
+    SetOf,
+    Type,
+    describe,
+)
+from shield.policy.cel.scope import NOTHING, Code, Scope, nearest
 from shield.policy.cel.syntax import Call, Literal, Node
 
-__all__ = ["apply", "matches", "zoned"]
+__all__ = ["GLOBS", "apply", "globbed", "matches", "zoned"]
+
+GLOBS = ("glob", "reaches")
+_ASKING = ("isIP", "isCIDR")
 
 
-def apply(node: Call, function: Function, args: list[Code], scope: Scope) -> Code:
-    """A call of a function of the table: arity, overload, text."""
+def apply(node: Call, function: Function, args: list[Code], scope: Scope, key: str) -> Code:
+    """A call of a function of the table: arity, overload, text. `key` is its name as `QUESTIONS` writes it."""
     fitting = [overload for overload in function.overloads if len(overload.params) == len(args)]
     if not fitting:
-        takes = " or ".join(str(count - (node.target is not None)) for count in function.arities())
+        takes = " or ".join(str(count - key.startswith(".")) for count in function.arities())
         raise scope.error(f"`{node.name}()` takes {takes} argument(s), not {len(node.args)}", node)
     fitting = [
         overload
@@ -23,7 +42,11 @@ def apply(node: Call, function: Function, args: list[Code], scope: Scope) -> Cod
     if not fitting:
         given = ", ".join(describe(arg.type) for arg in args)
         raise scope.error(f"no `{node.name}()` for {given}", node)
-    if node.target is not None and accepts(STRING, args[0].type) and scope.repeated(args[0]):
+    question = QUESTIONS.get(key)
+    if question is not None:
+        args = _asked(question, node, args, scope)
+    _known_members(node, args, scope)
+    if key.startswith(".") and accepts(STRING, args[0].type) and scope.repeated(args[0]):
         args = [_paid(args[0], scope), *args[1:]]
     results = {overload.result for overload in fitting}
     result = results.pop() if len(results) == 1 else DYN
@@ -33,7 +56,35 @@ def apply(node: Call, function: Function, args: list[Code], scope: Scope) -> Cod
     if native is not None and all(arg.type != DYN for arg in args):
         return Code.of(native, result, args, total=True)
     everything = ", ".join(f"{{{place}}}" for place in range(len(args)))
-    return Code.of(function.guarded.replace("{*}", everything), result, args)
+    code = Code.of(function.guarded.replace("{*}", everything), result, args)
+    if key in _ASKING and args[0].path is not None:
+        return replace(code, yes=frozenset({(*args[0].path, key)}))
+    return code
+
+
+def _asked(question: Question, node: Call, args: list[Code], scope: Scope) -> list[Code]:
+    """Arguments of which the text is known to be what the function takes; a constant is read here."""
+    place, ask, read = question
+    written = node.args[place - (len(args) > len(node.args))]
+    value = args[place].value
+    scope.asked(args[place], ask, written)
+    if not scope.policy or not isinstance(value, str):
+        return args
+    try:
+        constant = scope.constant(read(value))
+    except CelError as error:
+        raise scope.error(f"`{value[:64]}` is {error.detail.partition(':')[0]}", written) from None
+    return [*args[:place], replace(args[place], fast=constant, exact=constant), *args[place + 1 :]]
+
+
+def _known_members(node: Call, args: list[Code], scope: Scope) -> None:
+    """A constant that a set of a closed kind can never hold is a slip of the pen."""
+    for one, other in zip(args, args[::-1], strict=True):
+        if isinstance(one.type, SetOf) and isinstance(one.type.item, EnumOf) and isinstance(other.value, tuple):
+            for value in other.value:
+                if value not in one.type.item.values:
+                    known = one.type.item.values
+                    raise scope.error(f"unknown value `{value}`", node, nearest(str(value), known))
 
 
 def _fits(want: Type, got: Type) -> bool:
@@ -58,8 +109,35 @@ def zoned(node: Call, target: Code, scope: Scope) -> Code:
     try:
         place = scope.constant(times.zone(name.value))
     except KeyError:
-        raise scope.error(f"unknown time zone `{name.value}`", name) from None
+        known = times.zone_names()
+        if not known:
+            raise scope.error("this machine has no time zone data: install the package `tzdata`", name) from None
+        raise scope.error(f"unknown time zone `{name.value}`", name, nearest(name.value, known)) from None
     return Code.of(ZONED[node.name].replace("{1}", place), INT, [target])
+
+
+def globbed(node: Call, target: Code, args: Sequence[Code], scope: Scope) -> Code:
+    """`path.glob(pattern)` and `path.reaches(pattern)`, with a constant pattern or a constant list of them."""
+    kind = target.type
+    if not isinstance(kind, Object) or not {"resolved", "recursive"} <= kind.fields.keys():
+        raise scope.error(f"no `{node.name}()` for {describe(kind)}: it is asked of a path", node)
+    if len(args) != 1:
+        raise scope.error(f"`{node.name}()` takes one pattern or one list of patterns", node)
+    written = node.args[0]
+    value = args[0].value
+    texts: Sequence[object] = (value,) if isinstance(value, str) else value if isinstance(value, tuple) else ()
+    if value is NOTHING or not all(isinstance(text, str) for text in texts):
+        raise scope.error("the pattern must be written as a string or a list of strings: it is read at load", written)
+    try:
+        read = globs.read_globs([text for text in texts if isinstance(text, str)])
+    except globs.GlobError as error:
+        raise scope.error(str(error), written) from None
+    workspace = "''"
+    if read.relative:
+        workspace = scope.root("workspace", node)
+    budget = f", {scope.spends()}" if scope.repeated(target) else ""
+    constant = scope.constant(read)
+    return Code.of(f"{constant}.{node.name}({{0}}, {workspace}{budget})", BOOL, [target], total=not budget)
 
 
 def matches(node: Call, target: Code, written: Node, scope: Scope) -> Code:

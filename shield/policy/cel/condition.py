@@ -1,11 +1,14 @@
 """A compiled condition, and many of them as one function."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
+from typing import Final, TypeVar
 
 from shield.policy.cel.errors import CelError
+from shield.policy.cel.expand import Macro, expand
 from shield.policy.cel.functions import NAMESPACE
 from shield.policy.cel.runtime import ABSORBED, BUDGET
 from shield.policy.cel.schema import BOOL, DYN, Position, Schema, Type, describe
@@ -13,9 +16,11 @@ from shield.policy.cel.scope import Code, Scope
 from shield.policy.cel.syntax import Binary, Items, Literal, Logic, Name, Node, Select, Source, parse
 from shield.policy.cel.translate import translate
 
-__all__ = ["Condition", "Expression", "Group", "compile_condition", "compile_expression", "group"]
+__all__ = ["Condition", "Expression", "Group", "compile_condition", "compile_expression", "compile_tree", "group"]
 
 Env = Sequence[object]
+_NO_MACROS: Final[Mapping[str, Macro]] = MappingProxyType({})
+_T = TypeVar("_T")
 _MARK = re.compile("\ue000([0-9]+)\ue001")
 
 
@@ -57,10 +62,18 @@ class Expression:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Condition:
-    """A condition of a rule. `types`: the action types it can be true for, None for any; `roots`: the names it uses."""
+    """A condition of a rule. `types`: the action types it can be true for, None for any; `roots`: the names it uses.
+
+    `tree` is what is judged, with macros written out; `text` knows its places, `schema` its names. `costly` are the
+    identities of the nodes of the tree that may end in the error of costing too much.
+    """
 
     expression: Expression
     types: frozenset[str] | None
+    tree: Node
+    text: Source
+    schema: Schema
+    costly: frozenset[int]
 
     @property
     def source(self) -> str:
@@ -69,6 +82,11 @@ class Condition:
     @property
     def roots(self) -> frozenset[str]:
         return self.expression.roots
+
+    @property
+    def macros(self) -> frozenset[str]:
+        """The names of the macros that it uses, those inside others counted."""
+        return frozenset(use.name for use in self.text.uses)
 
     def test(self, env: Env) -> bool:
         """True or False for `env`, root values in the schema's order (`Schema.bind`). Raises CelError, nothing else."""
@@ -96,34 +114,59 @@ class Group:
             return _one_by_one(self.conditions, env)
 
 
-def compile_condition(source: str, schema: Schema, *, origin: Position | None = None, policy: bool = True) -> Condition:
+def compile_condition(
+    source: str,
+    schema: Schema,
+    *,
+    origin: Position | None = None,
+    policy: bool = True,
+    macros: Mapping[str, Macro] = _NO_MACROS,
+) -> Condition:
     """Check and compile a rule's condition.
 
     With `policy` (rules of policy files) an index into a list and an unguarded read of what may be absent are refused.
     Raises CelLoadError with line, column and, for a misspelt name, a suggestion.
     """
-    text, node, scope, code = _translate(source, schema, origin, policy)
+    text = Source(source, origin if origin is not None else Position())
+    tree, text = _shallow(text, lambda: expand(parse(text), text, macros))
+    return compile_tree(tree, schema, text, policy=policy)
+
+
+def compile_tree(tree: Node, schema: Schema, text: Source, *, policy: bool = True) -> Condition:
+    """As `compile_condition`, for a tree without macros; `text` is where its positions are. Raises CelLoadError."""
+    scope, code = _translate(tree, schema, text, policy)
     if code.type not in (BOOL, DYN):
         raise text.error(f"a condition is a bool, this is {describe(code.type)}", 0)
     if code.type == DYN:
         code = Code.of("b_({0})", BOOL, [code])
-    return Condition(expression=_build(text, scope, code), types=_types(node, schema))
+    return Condition(
+        expression=_build(text, scope, code),
+        types=_types(tree, schema),
+        tree=tree,
+        text=text,
+        schema=schema,
+        costly=frozenset(scope.costly),
+    )
 
 
 def compile_expression(
     source: str, schema: Schema, *, origin: Position | None = None, policy: bool = False
 ) -> Expression:
     """Check and compile an expression of any type. Raises CelLoadError."""
-    text, _, scope, code = _translate(source, schema, origin, policy)
-    return _build(text, scope, code)
-
-
-def _translate(source: str, schema: Schema, origin: Position | None, policy: bool) -> tuple[Source, Node, Scope, Code]:
     text = Source(source, origin if origin is not None else Position())
+    tree = _shallow(text, lambda: parse(text))
+    return _build(text, *_translate(tree, schema, text, policy))
+
+
+def _translate(tree: Node, schema: Schema, text: Source, policy: bool) -> tuple[Scope, Code]:
+    scope = Scope(source=text, schema=schema, policy=policy)
+    return scope, _shallow(text, lambda: translate(tree, scope))
+
+
+def _shallow(text: Source, work: Callable[[], _T]) -> _T:
+    """What `work` gives; a tree that is too deep for it is refused."""
     try:
-        node = parse(text)
-        scope = Scope(source=text, schema=schema, policy=policy)
-        return text, node, scope, translate(node, scope)
+        return work()
     except RecursionError:
         pass
     raise text.error("the condition is too deeply nested", 0)

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from shield.policy.cel import times
+from shield.policy.cel.network import Cidr, Ip
 from shield.policy.cel.runtime import fail, i64
 from shield.policy.cel.times import Duration, Timestamp
 
@@ -28,6 +29,7 @@ class TypeName:
 
 _INTEGER = re.compile(r"[-+]?[0-9]{1,19}")
 _DECIMAL = re.compile(r"[-+]?(?:[0-9]{1,400}(?:\.[0-9]{0,400})?|\.[0-9]{1,400})(?:[eE][-+]?[0-9]{1,5})?")
+_NO_NUMBERS = frozenset({"NaN", "Infinity", "-Infinity"})
 _TRUE = frozenset({"1", "t", "true", "TRUE", "True"})
 _FALSE = frozenset({"0", "f", "false", "FALSE", "False"})
 
@@ -48,7 +50,7 @@ def to_int(x: Any) -> int:
 def to_double(x: Any) -> float:
     if type(x) in (int, float):
         return float(x)
-    if isinstance(x, str) and _DECIMAL.fullmatch(x):
+    if isinstance(x, str) and (_DECIMAL.fullmatch(x) or x in _NO_NUMBERS):
         return float(x)
     return fail("no number")
 
@@ -65,8 +67,8 @@ def to_string(x: Any) -> str:
         return _double_text(x)
     if kind is bytes:
         return x.decode("utf-8")  # type: ignore[no-any-return]  # bytes by the test
-    if kind is Timestamp or kind is Duration:
-        return x.text()  # type: ignore[no-any-return]  # a time by the test
+    if kind in (Timestamp, Duration, Ip, Cidr):
+        return x.text()  # type: ignore[no-any-return]  # one of these by the test
     return fail()
 
 
@@ -136,6 +138,8 @@ _NAMES: Mapping[type, str] = MappingProxyType(
         TypeName: "type",
         Timestamp: "google.protobuf.Timestamp",
         Duration: "google.protobuf.Duration",
+        Ip: "net.IP",
+        Cidr: "net.CIDR",
     }
 )
 

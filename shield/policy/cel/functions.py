@@ -8,14 +8,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from shield.policy.cel import convert, runtime, text, times
+from shield.policy.cel import convert, formatting, network, runtime, sets, text, times
 from shield.policy.cel.schema import (
     BOOL,
     BYTES,
+    CIDR,
     DOUBLE,
     DURATION,
     DYN,
     INT,
+    IP,
     STRING,
     TIMESTAMP,
     EnumOf,
@@ -25,7 +27,18 @@ from shield.policy.cel.schema import (
     Type,
 )
 
-__all__ = ["FUNCTIONS", "METHODS", "NAMESPACE", "ZONED", "Function", "Overload", "accepts"]
+__all__ = [
+    "FUNCTIONS",
+    "METHODS",
+    "NAMESPACE",
+    "QUALIFIED",
+    "QUESTIONS",
+    "ZONED",
+    "Function",
+    "Overload",
+    "Question",
+    "accepts",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +116,7 @@ def _text_methods() -> dict[str, Function]:
         "replace": spread("replace", STRING, [STRING] * 3, [STRING, STRING, STRING, INT], budget=True),
         "split": spread("split", ListOf(STRING), _PART, (*_PART, INT), budget=True),
         "join": spread("join", STRING, [ListOf(STRING)], [ListOf(STRING), STRING], budget=True),
+        "format": spread("format_", STRING, [STRING, ListOf(DYN)], budget=True),
     }
 
 
@@ -135,7 +149,20 @@ ZONED: Mapping[str, str] = MappingProxyType(
     {name: f"timed({{0}}, {get}, {{1}})" for name, get in {**_DATES, **_CLOCK}.items()}
 )
 
-METHODS: Mapping[str, Function] = MappingProxyType({"size": _SIZE, **_text_methods(), **_accessors()})
+_ADDRESS_KINDS = ("isUnspecified", "isLoopback", "isLinkLocalUnicast", "isLinkLocalMulticast", "isGlobalUnicast")
+_NETWORK_METHODS = {
+    **{name: _one([IP], BOOL, f"address_is({{0}}, {name!r})") for name in _ADDRESS_KINDS},
+    "family": _one([IP], INT, "family({0})"),
+    "containsIP": Function((Overload((CIDR, IP), BOOL), Overload((CIDR, STRING), BOOL)), "contains_ip({*})"),
+    "containsCIDR": Function((Overload((CIDR, CIDR), BOOL), Overload((CIDR, STRING), BOOL)), "contains_cidr({*})"),
+    "ip": _one([CIDR], IP, "cidr_ip({0})"),
+    "masked": _one([CIDR], CIDR, "masked({0})"),
+    "prefixLength": _one([CIDR], INT, "prefix_length({0})"),
+}
+
+METHODS: Mapping[str, Function] = MappingProxyType(
+    {"size": _SIZE, **_text_methods(), **_accessors(), **_NETWORK_METHODS}
+)
 
 FUNCTIONS: Mapping[str, Function] = MappingProxyType(
     {
@@ -143,10 +170,45 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
         "bool": _convert(BOOL, "to_bool({0})", BOOL, STRING),
         "int": _convert(INT, "to_int({0})", INT, DOUBLE, STRING, TIMESTAMP),
         "double": _convert(DOUBLE, "to_double({0})", DOUBLE, INT, STRING),
-        "string": _convert(STRING, "to_string({0})", STRING, BOOL, INT, DOUBLE, BYTES, TIMESTAMP, DURATION),
+        "string": _convert(STRING, "to_string({0})", STRING, BOOL, INT, DOUBLE, BYTES, TIMESTAMP, DURATION, IP, CIDR),
         "bytes": _convert(BYTES, "to_bytes({0})", BYTES, STRING),
         "timestamp": _convert(TIMESTAMP, "to_timestamp({0})", TIMESTAMP, STRING, INT),
         "duration": _convert(DURATION, "to_duration({0})", DURATION, STRING),
+        "ip": _one([STRING], IP, "ip_({0})"),
+        "cidr": _one([STRING], CIDR, "cidr_({0})"),
+        "isIP": _one([STRING], BOOL, "is_ip({0})"),
+        "isCIDR": _one([STRING], BOOL, "is_cidr({0})"),
+    }
+)
+
+# What has no answer for a text that is none: the argument's place, what a rule asks of it first, and how a constant is
+# read at load.
+Question = tuple[int, str, Callable[[str], object]]
+QUESTIONS: Mapping[str, Question] = MappingProxyType(
+    {
+        "ip": (0, "isIP", network.ip_),
+        "ip.isCanonical": (0, "isIP", network.ip_),
+        "cidr": (0, "isCIDR", network.cidr_),
+        ".containsIP": (1, "isIP", network.ip_),
+        ".containsCIDR": (1, "isCIDR", network.cidr_),
+    }
+)
+
+
+def _sets(name: str) -> Function:
+    kinds = (ListOf(DYN), SetOf(STRING))
+    pairs = tuple(Overload((one, other), BOOL) for one in kinds for other in kinds)
+    return Function(pairs, f"sets_{name}(B, {{*}})", budget=True)
+
+
+# Functions that are called by a name with a dot.
+QUALIFIED: Mapping[str, Function] = MappingProxyType(
+    {
+        "strings.quote": _one([STRING], STRING, "quote(B, {0})", budget=True),
+        "sets.contains": _sets("contains"),
+        "sets.equivalent": _sets("equivalent"),
+        "sets.intersects": _sets("intersects"),
+        "ip.isCanonical": _one([STRING], BOOL, "is_canonical({0})"),
     }
 )
 
@@ -158,6 +220,9 @@ _OPERATIONS: tuple[Callable[..., object], ...] = (
     runtime.eq, runtime.eq_b, runtime.in_, runtime.in_b, runtime.in_set, runtime.and_, runtime.or_, runtime.exists,
     runtime.every, runtime.add, runtime.sub, runtime.mul, runtime.div, runtime.mod, runtime.neg, runtime.size,
     runtime.make_map, runtime.timed,
+    formatting.format_, formatting.quote, sets.sets_contains, sets.sets_equivalent, sets.sets_intersects,
+    network.ip_, network.is_ip, network.is_canonical, network.cidr_, network.is_cidr, network.contains_ip,
+    network.contains_cidr, network.cidr_ip, network.masked, network.prefix_length, network.family, network.address_is,
     convert.to_int, convert.to_double, convert.to_string, convert.to_bytes, convert.to_bool, convert.to_timestamp,
     convert.to_duration, convert.type_of,
     text.contains, text.starts_with, text.ends_with, text.lower_ascii, text.upper_ascii, text.trim, text.reverse,

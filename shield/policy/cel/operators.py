@@ -8,10 +8,12 @@ from shield.policy.cel.functions import accepts
 from shield.policy.cel.schema import (
     BOOL,
     BYTES,
+    CIDR,
     DOUBLE,
     DURATION,
     DYN,
     INT,
+    IP,
     NULL,
     STRING,
     TIMESTAMP,
@@ -35,7 +37,7 @@ __all__ = ["binary"]
 _NUMBERS = (INT, DOUBLE)
 _ORDERED = frozenset({BOOL, INT, DOUBLE, STRING, BYTES, TIMESTAMP, DURATION})
 _SAME = frozenset(
-    {BOOL, INT, DOUBLE, STRING, BYTES, TIMESTAMP, DURATION, TYPE, NULL}
+    {BOOL, INT, DOUBLE, STRING, BYTES, TIMESTAMP, DURATION, IP, CIDR, TYPE, NULL}
 )  # Python's == is CEL's on two of these
 _ORDER = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
 _ARITHMETIC: dict[str, tuple[str, tuple[tuple[Type, Type, Type], ...]]] = {

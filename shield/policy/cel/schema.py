@@ -13,10 +13,12 @@ from types import MappingProxyType
 __all__ = [
     "BOOL",
     "BYTES",
+    "CIDR",
     "DOUBLE",
     "DURATION",
     "DYN",
     "INT",
+    "IP",
     "NULL",
     "STRING",
     "TIMESTAMP",
@@ -49,6 +51,8 @@ class Kind(StrEnum):
     BYTES = "bytes"
     TIMESTAMP = "timestamp"
     DURATION = "duration"
+    IP = "net.IP"
+    CIDR = "net.CIDR"
     NULL = "null"
     TYPE = "type"
     DYN = "dyn"
@@ -80,8 +84,12 @@ class SetOf:
 
 @dataclass(frozen=True, slots=True)
 class MapOf:
+    """With a `default` every key has a value. `keys`: the constant keys that there are, but for those with a `:`."""
+
     key: "Type"
     value: "Type"
+    default: int | None = None
+    keys: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +124,8 @@ STRING = Scalar(Kind.STRING)
 BYTES = Scalar(Kind.BYTES)
 TIMESTAMP = Scalar(Kind.TIMESTAMP)
 DURATION = Scalar(Kind.DURATION)
+IP = Scalar(Kind.IP)
+CIDR = Scalar(Kind.CIDR)
 NULL = Scalar(Kind.NULL)
 TYPE = Scalar(Kind.TYPE)
 DYN = Scalar(Kind.DYN)

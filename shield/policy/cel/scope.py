@@ -47,6 +47,8 @@ TYPE_NAMES = {
     "type": "type",
     "google.protobuf.Timestamp": "google.protobuf.Timestamp",
     "google.protobuf.Duration": "google.protobuf.Duration",
+    "net.IP": "net.IP",
+    "net.CIDR": "net.CIDR",
 }
 
 
@@ -97,7 +99,10 @@ class Variable:
 
 @dataclass(slots=True, kw_only=True)
 class Scope:
-    """What a translation knows while it walks: declarations, macro variables, present paths, constants made."""
+    """What a translation knows while it walks: declarations, macro variables, present paths, constants made.
+
+    `costly` are the identities of the nodes in which something is paid for.
+    """
 
     source: Source
     schema: Schema
@@ -106,8 +111,14 @@ class Scope:
     locals: list[Variable] = field(default_factory=list)
     constants: list[object] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
-    budget: bool = False
+    spending: int = 0
+    costly: set[int] = field(default_factory=set)
     macros: int = 0
+
+    @property
+    def budget(self) -> bool:
+        """Whether something in the condition has to be paid for."""
+        return self.spending > 0
 
     def error(self, detail: str, node: Node, suggestion: str | None = None) -> CelLoadError:
         return self.source.error(detail, node.pos, suggestion)
@@ -117,7 +128,7 @@ class Scope:
         return MARK.format(len(self.constants) - 1)
 
     def spends(self) -> str:
-        self.budget = True
+        self.spending += 1
         return "B"
 
     @contextmanager
@@ -165,6 +176,17 @@ class Scope:
             return self.type_name(node.name)
         known = [*self.schema.roots, *(local.name for local in self.locals)]
         raise self.error(f"unknown name `{node.name}`", node, nearest(node.name, known))
+
+    def root(self, name: str, node: Node) -> str:
+        """The text of one of the facts that a function reads by itself."""
+        if name not in self.schema.roots:
+            raise self.error(f"this needs `{name}`, which there is not", node)
+        self.used.add(name)
+        return f"r_{list(self.schema.roots).index(name)}"
+
+    def is_free(self, name: str, *, rooted: bool) -> bool:
+        """Whether the name is neither a variable here nor one of the facts."""
+        return name not in self.schema.roots and (rooted or all(local.name != name for local in self.locals))
 
     def type_name(self, name: str) -> Code:
         value = TypeName(TYPE_NAMES[name])
@@ -214,6 +236,12 @@ class Scope:
                     return code
                 # the exact text evaluates on after a guard has failed, so there the read tests for itself
                 return replace(code, exact=f"need({code.exact})", total=False)
+            case MapOf() if _texts(kind.key) and kind.default is not None:
+                if kind.keys is not None and key not in kind.keys and ":" not in key:
+                    raise self.error(f"unknown key `{key}`", node, nearest(key, kind.keys))
+                if testing:
+                    raise self.error("every key has a value here: compare it with a number", node)
+                return Code.of(f"{{0}}.get({literal}, {kind.default})", kind.value, [base], total=True)
             case MapOf() if _texts(kind.key):
                 if testing:
                     return replace(Code.of(f"({literal} in {{0}})", BOOL, [base], total=True), yes=here)
@@ -227,6 +255,13 @@ class Scope:
                 # a string key raises on everything but a mapping, so the fast text needs no test of its own
                 return replace(exact, fast=f"{base.fast}[{key!a}]", path=path)
         raise self.error(f"a {describe(kind)} has no fields", node)
+
+    def asked(self, code: Code, question: str, node: Node) -> None:
+        """Refuse a text that no `question(text)` before it vouches for: it may have no answer."""
+        if not self.policy or code.value is not NOTHING or code.type not in (STRING, DYN):
+            return
+        if code.path is None or (*code.path, question) not in self.known:
+            raise self.error(f"this may be no such text: write `{question}(…) && …` with the same text before it", node)
 
     def guarded(self, path: Path | None, node: Node, optional: bool, what: str) -> None:
         if optional and (path is None or path not in self.known):

@@ -13,6 +13,8 @@ from shield.policy.cel.scan import ScanError, scan
 from shield.policy.cel.schema import Position
 
 __all__ = [
+    "COMPREHENSIONS",
+    "MAX_NODES",
     "Binary",
     "Call",
     "Choice",
@@ -23,6 +25,7 @@ __all__ = [
     "Logic",
     "Name",
     "Node",
+    "Place",
     "Select",
     "Source",
     "Unary",
@@ -30,6 +33,7 @@ __all__ = [
 ]
 
 MAX_NODES = 2000
+COMPREHENSIONS = frozenset({"exists", "all", "exists_one", "map", "filter"})
 MAX_LEVELS = 40  # keeps the generated text below CPython's limit of 200 nested parentheses
 
 Value = None | bool | int | float | str | bytes
@@ -115,22 +119,68 @@ class Choice:
 Node = Literal | Name | Select | Index | Call | Items | Entries | Unary | Binary | Logic | Choice
 
 
+_SHIFT = 16  # a position is the offset in one text, and above these bits which text: 0 is the condition's own
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a position stands in the file, from 1. `macro` names the macro in whose text it is."""
+
+    line: int
+    column: int
+    macro: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A macro written out: its name, its text, and the position where it was used."""
+
+    name: str
+    text: "Source"
+    pos: int
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A condition's text and where it stands."""
+    """A condition's text and where it stands. `uses` are the macros that were written out, in order."""
 
     text: str
     origin: Position
+    uses: tuple[Use, ...] = ()
+
+    @property
+    def base(self) -> int:
+        """What is added to the positions of the macro used last."""
+        return len(self.uses) << _SHIFT
+
+    def using(self, name: str, text: "Source", pos: int) -> "Source":
+        """This source with one more macro used at `pos`."""
+        return Source(self.text, self.origin, (*self.uses, Use(name, text, pos)))
+
+    def place(self, pos: int) -> Place:
+        """The line and column of a position in a tree of this source."""
+        used, offset = pos >> _SHIFT, pos & ((1 << _SHIFT) - 1)
+        if used:
+            found = self.uses[used - 1]
+            inside = found.text.place(offset)
+            return Place(line=inside.line, column=inside.column, macro=found.name)
+        before = self.text[:offset]
+        line = before.count("\n")
+        column = offset - (before.rfind("\n") + 1)
+        column += self.origin.indent + 1 if line else self.origin.column
+        return Place(line=self.origin.line + line, column=column)
 
     def error(self, detail: str, pos: int, suggestion: str | None = None) -> CelLoadError:
-        """A load error at the code point `pos`; the suggestion becomes part of the message."""
-        before = self.text[:pos]
-        line = before.count("\n")
-        column = pos - (before.rfind("\n") + 1)
-        column += self.origin.indent + 1 if line else self.origin.column
+        """A load error at a position; the suggestion becomes part of the message, and so does the use of a macro."""
+        place = self.place(pos)
         if suggestion is not None:
             detail = f"{detail}; did you mean `{suggestion}`?"
-        return CelLoadError(detail, line=self.origin.line + line, column=column, suggestion=suggestion)
+        while pos >> _SHIFT:
+            use = self.uses[(pos >> _SHIFT) - 1]
+            pos = use.pos
+            at = self.place(pos)
+            detail = f"{detail} (in the macro `{use.name}`, used in line {at.line}, column {at.column})"
+        return CelLoadError(detail, line=place.line, column=place.column, suggestion=suggestion)
 
 
 def parse(source: Source) -> Node:

@@ -7,11 +7,11 @@ is linear in its input.
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from shield.policy.cel.errors import CelError
 
-__all__ = ["Duration", "Timestamp", "duration", "timestamp", "zone"]
+__all__ = ["Duration", "Timestamp", "duration", "timestamp", "zone", "zone_names"]
 
 SECOND = 10**9
 _FIRST = -62_135_596_800 * SECOND  # 0001-01-01T00:00:00Z
@@ -143,6 +143,11 @@ def zone(name: str) -> tzinfo:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         raise KeyError(name) from None
+
+
+def zone_names() -> frozenset[str]:
+    """Every time zone of this machine; empty where it has no data of them."""
+    return frozenset(available_timezones())
 
 
 def get_full_year(value: Timestamp, place: tzinfo | None = None) -> int:

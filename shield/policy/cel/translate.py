@@ -9,7 +9,7 @@ import math
 from dataclasses import replace
 
 from shield.policy.cel import calls, macros, operators
-from shield.policy.cel.functions import FUNCTIONS, METHODS, ZONED, accepts
+from shield.policy.cel.functions import FUNCTIONS, METHODS, QUALIFIED, ZONED, accepts
 from shield.policy.cel.scan import RESERVED
 from shield.policy.cel.schema import (
     BOOL,
@@ -33,6 +33,7 @@ from shield.policy.cel.schema import (
 )
 from shield.policy.cel.scope import NOTHING, TYPE_NAMES, Code, Path, Scope, nearest
 from shield.policy.cel.syntax import (
+    COMPREHENSIONS,
     Binary,
     Call,
     Choice,
@@ -51,7 +52,6 @@ __all__ = ["translate"]
 
 MAX_NESTED = 2  # comprehensions inside one another
 MAX_MACROS = 32
-MACROS = frozenset({"exists", "all", "exists_one", "map", "filter"})
 
 _KINDS: dict[type, Type] = {bool: BOOL, int: INT, float: DOUBLE, str: STRING, bytes: BYTES, type(None): NULL}
 _NONE: frozenset[Path] = frozenset()
@@ -59,6 +59,14 @@ _NONE: frozenset[Path] = frozenset()
 
 def translate(node: Node, scope: Scope) -> Code:
     """The two texts and the type of `node`. Raises CelLoadError with the position of what is wrong."""
+    before = scope.spending
+    code = _translate(node, scope)
+    if scope.spending > before:
+        scope.costly.add(id(node))
+    return code
+
+
+def _translate(node: Node, scope: Scope) -> Code:
     match node:
         case Literal():
             return _literal(node)
@@ -118,7 +126,7 @@ def _literal(node: Literal) -> Code:
 
 def _select(node: Select, scope: Scope) -> Code:
     dotted = _dotted(node)
-    if dotted in TYPE_NAMES and "google" not in scope.schema.roots:
+    if dotted in TYPE_NAMES and dotted.partition(".")[0] not in scope.schema.roots:
         return scope.type_name(dotted)
     constant = scope.named_list(node)
     return constant if constant is not None else scope.field(translate(node.base, scope), node.field, node)
@@ -139,6 +147,10 @@ def _index(node: Index, scope: Scope) -> Code:
     match base.type:
         case ListOf() if not scope.policy and (key.type in (INT, DOUBLE) or key.type == DYN) and not opaque(base.type):
             return Code.of("idx({0}, {1})", base.type.item, [base, key])
+        case MapOf() if base.type.default is not None and accepts(STRING, key.type):
+            text = "{1}" if key.type != DYN else "chk_string({1})"
+            read = f"{{0}}.get({text}, {base.type.default})"
+            return Code.of(read, base.type.value, [base, key], total=key.type != DYN)
         case MapOf() if accepts(base.type.key, key.type):
             return Code.of("idx({0}, {1})", base.type.value, [base, key])
         case Scalar() if base.type == DYN and not (scope.policy and key.type in (INT, DOUBLE, DYN)):
@@ -237,8 +249,14 @@ def _choice(node: Choice, scope: Scope) -> Code:
 def _call(node: Call, scope: Scope) -> Code:
     if node.target is None:
         return _function(node, scope)
-    if node.name in MACROS and len(node.args) >= 2:
+    qualified = _qualified(node, scope)
+    if qualified is not None:
+        parts = [_arg(arg, node, scope) for arg in node.args]
+        return calls.apply(node, QUALIFIED[qualified], parts, scope, qualified)
+    if node.name in COMPREHENSIONS and len(node.args) >= 2:
         return _macro(node, scope)
+    if node.name in calls.GLOBS:
+        return calls.globbed(node, translate(node.target, scope), [translate(arg, scope) for arg in node.args], scope)
     if node.name == "matches":
         return _matches(node, [node.target, *node.args], scope)
     found = METHODS.get(node.name)
@@ -246,18 +264,34 @@ def _call(node: Call, scope: Scope) -> Code:
         if isinstance(node.target, Name):
             scope.name(node.target)  # an unknown namespace is the better message
         raise scope.error(
-            f"unknown function `.{node.name}()`", node, nearest(node.name, [*METHODS, *MACROS, "matches"])
+            f"unknown function `.{node.name}()`",
+            node,
+            nearest(node.name, [*METHODS, *COMPREHENSIONS, *calls.GLOBS, "matches"]),
         )
     if node.name in ZONED and len(node.args) == 1:
         return calls.zoned(node, plain(node.target, scope), scope)
-    return calls.apply(node, found, [_arg(arg, node, scope) for arg in (node.target, *node.args)], scope)
+    parts = [_arg(arg, node, scope) for arg in (node.target, *node.args)]
+    return calls.apply(node, found, parts, scope, f".{node.name}")
+
+
+def _qualified(node: Call, scope: Scope) -> str | None:
+    """The function of an extension that is called, such as `sets.contains`."""
+    if not isinstance(node.target, Name) or not scope.is_free(node.target.name, rooted=node.target.rooted):
+        return None
+    name = f"{node.target.name}.{node.name}"
+    return name if name in QUALIFIED else None
 
 
 def _arg(arg: Node, node: Call, scope: Scope) -> Code:
-    """`size` counts declared objects and sets as well."""
+    """`size` counts declared objects and sets as well, and the sets extension takes sets."""
     code = translate(arg, scope)
     sized = node.name == "size" and isinstance(code.type, SetOf | ListOf | MapOf)
-    if not sized and opaque(code.type):
+    taken = (
+        isinstance(code.type, SetOf)
+        and isinstance(node.target, Name)
+        and f"{node.target.name}.{node.name}" in QUALIFIED
+    )
+    if not sized and not taken and opaque(code.type):
         raise scope.error(f"{describe(code.type)} cannot be used as a value here: name one of its fields", arg)
     return code
 
@@ -282,7 +316,7 @@ def _function(node: Call, scope: Scope) -> Code:
     if found is None:
         known = [*FUNCTIONS, "has", "matches", "dyn", "type"]
         raise scope.error(f"unknown function `{node.name}()`", node, nearest(node.name, known))
-    return calls.apply(node, found, [_arg(arg, node, scope) for arg in node.args], scope)
+    return calls.apply(node, found, [_arg(arg, node, scope) for arg in node.args], scope, node.name)
 
 
 def _has(node: Call, scope: Scope) -> Code:
@@ -304,10 +338,10 @@ def _macro(node: Call, scope: Scope) -> Code:
     base = translate(node.target, scope)
     kind, items = macros.items_of(base, node, scope)
     if len(scope.locals) == MAX_NESTED:
-        raise scope.error(f"more than {MAX_NESTED} macros inside one another", node)
+        raise scope.error(f"more than {MAX_NESTED} of `exists`, `all`, `filter` and the like inside one another", node)
     scope.macros += 1
     if scope.macros > MAX_MACROS:
-        raise scope.error(f"more than {MAX_MACROS} macros in one condition", node)
+        raise scope.error(f"more than {MAX_MACROS} of `exists`, `all`, `filter` and the like in one condition", node)
     with scope.variable(variable.name, kind, base) as v:
         if node.name == "map":
             test = truth(rest[0], scope) if len(rest) == 2 else None
