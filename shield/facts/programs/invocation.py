@@ -1,13 +1,15 @@
 """One invocation: a program's entry put to the words it was given."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from types import MappingProxyType
 
 from shield.facts.place import Place
+from shield.facts.programs.arguments import Arguments, read_arguments
 from shield.facts.programs.leading import mention_value
 from shield.facts.programs.model import Model, Use
-from shield.facts.programs.reading import Arguments, Nested, NestedKind, Reading, Value, read_arguments
+from shield.facts.programs.reading import Nested, NestedKind, Reading, Value
 from shield.types import Access, Operation, RunsCode
 
 __all__ = ["Context", "Invocation", "Special", "read_invocation"]
@@ -16,12 +18,15 @@ __all__ = ["Context", "Invocation", "Special", "read_invocation"]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
     """Where the invocation stands. `bases`: the directories it may run in (None: anywhere). `piped`: another command
-    or a here-document feeds it; `fetched`: what feeds it came from the network."""
+    or a here-document feeds it; `fetched`: what feeds it came from the network; `stdin`: what feeds it, where that is a
+    constant text; `whole`: this command, and no other before it, reads that from its first byte."""
 
     place: Place
     bases: tuple[str | None, ...] = (None,)
     piped: bool = False
     fetched: bool = False
+    stdin: str | None = None
+    whole: bool = False
 
     @property
     def base(self) -> str | None:
@@ -61,7 +66,7 @@ class Invocation:
 
     def read_as(self, name: str, model: Model, words: tuple[Value, ...]) -> None:
         """These words do, in the same process, what `name` does with them by `model`."""
-        self.reading.operations |= model.does
+        self.reading.operations |= _always(model)
         _read(
             Invocation(
                 name=name,
@@ -81,7 +86,7 @@ def read_invocation(
     name: str, model: Model, words: tuple[Value, ...], context: Context, specials: Mapping[str, Special]
 ) -> Reading:
     """What `name words…` does, by `model`. A special reader that the entry names but nobody gives is cautious."""
-    reading = Reading(operations=set(model.does))
+    reading = Reading(operations=set(_always(model)))
     call = Invocation(name=name, model=model, words=words, reading=reading, context=context, specials=specials)
     _read(call)
     if reading.loose and not model.steady:
@@ -96,20 +101,34 @@ def read_invocation(
     return reading
 
 
+def _always(model: Model) -> frozenset[Operation]:
+    """What every invocation does; where an option says what is to be done, that comes later."""
+    return frozenset() if model.choices is not None else model.does
+
+
 def _opens(model: Model) -> bool:
     return any(option.value not in (None, Use.TEXT, Use.LIST) for option in model.options.values())
 
 
 def _read(call: Invocation) -> None:
     model, reading = call.model, call.reading
+    if len(call.words) == 1 and call.words[0].fixed and call.words[0].text in model.tells:
+        reading.flags.append(call.words[0].text)
+        reading.operations = {Operation.READ}
+        return
     if model.options and not model.open:
         call.arguments = read_arguments(model, call.words, reading)
     else:
         call.arguments = _bare_arguments(model, call.words, reading, special=model.special is not None)
     reading.run(model.runs)
-    if model.asks is not None:
-        reading.unknown.append(f"`{call.name[:80]}`: {model.asks}")
+    if model.asks is not None and model.choices is None:
+        _ask(call, model.asks)
     spared = _options(call)
+    if model.fewer is not None and len(call.operands) <= len(model.first):
+        reading.caution()
+        reading.unknown.append(f"`{call.name[:80]}`: {model.fewer}")
+    if model.choices is not None:
+        model = _choose(call, model.choices)
     if model.special is not None:
         special = call.specials.get(model.special)
         if special is None:
@@ -141,6 +160,9 @@ def _options(call: Invocation) -> bool:
         spared |= option.spares_first
         reading.operations |= option.adds
         reading.run(option.runs)
+        if option.asks is not None:
+            reading.caution()
+            reading.unknown.append(f"`{call.name[:80]} {option.name}`: {option.asks}")
         if option.value is not None and value is not None and option.value is not Use.CHDIR:
             reading.use(option.value, value)
             if option.value is Use.TEXT and call.model.runs is not RunsCode.NONE:
@@ -149,16 +171,55 @@ def _options(call: Invocation) -> bool:
     return spared
 
 
+def _choose(call: Invocation, choices: Mapping[str, Model]) -> Model:
+    """The entry that the one option among `choices` stands for, from here on the invocation's own."""
+    reading = call.reading
+    names = {option.name for option, _ in call.arguments.given if option.name in choices}
+    found = [choices[name] for name in sorted(names)]
+    if len(found) > 1 and any(replace(each, name="") != replace(found[0], name="") for each in found):
+        reading.unknown.append(f"which of `{' '.join(sorted(names))[:80]}` holds for `{call.name[:80]}` is not known")
+        for each in found:
+            reading.operations |= each.does
+            reading.run(each.runs)
+        reading.caution()
+        return call.model
+    if not found:
+        reading.operations |= call.model.does
+        if call.model.asks is not None:
+            _ask(call, call.model.asks)
+        if call.model.verbs:
+            reading.caution()
+            reading.unknown.append(f"what `{call.name[:80]}` is to do is not known")
+        return call.model
+    call.model = found[0]
+    reading.operations |= call.model.does
+    reading.run(call.model.runs)
+    if call.model.asks is not None:
+        _ask(call, call.model.asks)
+    return call.model
+
+
+def _ask(call: Invocation, why: str) -> None:
+    """An entry that says why it asks and not what it does may do anything."""
+    if not call.model.does:
+        call.reading.caution()
+    call.reading.unknown.append(f"`{call.name[:80]}`: {why}")
+
+
 def _operands(call: Invocation, *, spared: bool) -> None:
     model = call.model
     operands = list(call.operands)
+    for pattern, why in model.guarded.items():
+        if any(not word.fixed or fnmatchcase(word.text.lower(), pattern) for word in operands):
+            call.reading.caution()
+            call.reading.unknown.append(f"`{call.name[:80]}`: {why}")
     if not spared:
         for use in model.first:
             if operands:
                 value = operands[0] if operands[0].many else operands.pop(0)
                 call.reading.use(use, value, recursive=call.recursive)
     if model.rest is Use.COMMAND:
-        call.command(operands)
+        call.command(operands, elsewhere=model.elsewhere)
         return
     if not operands and model.default is not None:
         operands = [Value(text=model.default, head=model.default)]
@@ -176,7 +237,7 @@ def _subcommand(call: Invocation) -> None:
         # It may take the next word for its value: which one is the subcommand is not known.
         reading.unknown.append(f"what `{call.arguments.foreign[0][:80]}` is to `{call.name[:80]}` is not known")
     word = call.operands[0]
-    sub = call.model.subcommands.get(word.text) if word.fixed else None
+    sub = call.model.sub(word.text) if word.fixed else None
     if sub is None:
         reading.caution()
         reading.run(RunsCode.WORKSPACE)

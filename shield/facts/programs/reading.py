@@ -1,14 +1,16 @@
 """What one invocation of a program was found to do; built up argument by argument."""
 
+import re
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
 from shield.facts.beneath import Look
-from shield.facts.programs.model import ALL_OPERATIONS, Model, Option, Use
+from shield.facts.programs.model import ALL_OPERATIONS, Use
+from shield.facts.programs.statements import only_reads
 from shield.types import Access, Operation, RunsCode
 
-__all__ = ["Arguments", "Nested", "NestedKind", "PathUse", "Reading", "Value", "plain_globs", "read_arguments"]
+__all__ = ["Nested", "NestedKind", "PathUse", "Reading", "Value", "plain_globs"]
 
 _RUN_ORDER = (RunsCode.NONE, RunsCode.WORKSPACE, RunsCode.INLINE, RunsCode.FETCHED)
 
@@ -32,6 +34,7 @@ class Value(NamedTuple):
     roots: "tuple[Value, ...] | None" = None
     look: Look | None = None  # which entries beneath `roots`
     source: str | None = None
+    number: bool = False  # an integer of unknown value, zero or more: neither an option nor a path of its own making
 
     @property
     def shown(self) -> str:
@@ -41,7 +44,7 @@ class Value(NamedTuple):
     @property
     def adrift(self) -> bool:
         """It may begin with a dash, or become further words: an option for all that is known."""
-        if self.fixed or self.roots is not None:
+        if self.fixed or self.number or self.roots is not None:
             return False
         return self.many or (not self.head and self.pattern is None) or self.head.startswith("-")
 
@@ -54,6 +57,7 @@ class Value(NamedTuple):
 class NestedKind(Enum):
     ARGV = "argv"  # a command given as words
     SHELL = "shell"  # a string that a shell parses
+    SCRIPT = "script"  # what a script says: followed as far as it is understood, in an analysis of its own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +73,7 @@ class Nested:
     assignments: tuple[tuple[str, str], ...] = ()
     moved: Value | None = None
     elsewhere: bool = False  # on another machine or root: its paths are not ours
+    file: str | None = None  # the resolved path of the script, where it is a file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,6 +156,28 @@ class Reading:
             case Use.HOST | Use.URL:
                 self.hosts.append(value)
                 self.operations.add(Operation.NETWORK)
+            case Use.SOURCE if re.match(r"(?i)file:", value.text):
+                path = re.sub(r"(?i)^file:(?://(?:localhost)?)?(?=/)|^file:", "", value.text).partition("?")[0]
+                self.path(Value(text=path, known=value.fixed, head=path), Access.READ)
+            case Use.SOURCE:
+                url = _SCHEME.match(value.text if value.fixed else value.head)
+                self.use(Use.URL if url or not (value.fixed or value.head) else Use.READ, value, recursive=recursive)
+            case Use.LABEL:
+                if not value.fixed or _LABEL.fullmatch(value.text) is None:
+                    self.caution()
+                    self.unknown.append(f"which host `{value.text[:80]}` leads to is not known")
+            case Use.REPOSITORY:
+                if not value.fixed or value.text.count("/") > 1 or ":" in value.text:
+                    self.hosts.append(value)
+            case Use.MOUNT:
+                self._mount(value)
+            case Use.PARAM:
+                self._param(value)
+            case Use.SQL:
+                if not (value.fixed and only_reads(value.text)):
+                    self.run(RunsCode.INLINE)
+            case Use.DATABASE:
+                self._database(value)
             case Use.SHELL:
                 self.operations |= ALL_OPERATIONS
                 self.nested.append(Nested(kind=NestedKind.SHELL, words=(value,)))
@@ -166,7 +193,48 @@ class Reading:
                 self.caution()
                 self.path(value, Access.READ, Access.WRITE)
 
+    def _param(self, value: Value) -> None:
+        """Text that may stand for a file's content, or (to version 1 of aws) for what is at a URL."""
+        if _FETCHED.match(value.text):
+            self.use(Use.URL, value)
+            return
+        named = _CONTENT.search(value.text)
+        if named is not None:
+            self.path(Value(text=named[1], known=value.fixed, head=named[1] if value.fixed else ""), Access.READ)
+        elif not value.fixed and (not value.head or value.head[0] in "@f"):
+            self.path(Value(text=value.text, known=False), Access.READ)
 
+    def _mount(self, value: Value) -> None:
+        """What a container is given of this machine; a name without a slash is a volume of its own."""
+        if "source=" in value.text or "src=" in value.text:
+            pairs = (part.partition("=") for part in value.text.split(","))
+            paths = [path for name, _, path in pairs if name in ("source", "src")]
+        else:
+            paths = value.text.split(":")[:1]
+        for path in paths:
+            if not value.fixed or path.startswith(("/", "~", ".")):
+                given = Value(text=path, known=value.fixed, head=path if value.fixed else "")
+                self.path(given, Access.READ, Access.WRITE, recursive=True)
+
+    def _database(self, value: Value) -> None:
+        """A database by name is one of the client's own server. Connection strings name servers, and files of keys."""
+        text = value.text
+        if not value.fixed:
+            self.caution()
+            self.unknown.append(f"which database `{text[:80]}` is, is not known")
+        elif _SCHEME.match(text):
+            self.use(Use.URL, value)
+            if "?" in text:
+                self.caution()
+        elif "=" in text:
+            self.caution()
+            self.unknown.append(f"where `{text[:80]}` leads is not known")
+
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:/?/")
+_FETCHED = re.compile(r"(?i)https?://")
+_LABEL = re.compile(r"[A-Za-z0-9-]{1,63}")
+_CONTENT = re.compile(r"(?:(?:\A|=)(?:fileb?://|@)|\A[a-z-]*-file=)(.+)", re.DOTALL)
 _OPERATION = {
     Access.READ: Operation.READ,
     Access.LIST: Operation.READ,
@@ -176,166 +244,7 @@ _OPERATION = {
 }
 
 
-@dataclass(slots=True)
-class Arguments:
-    """An invocation's words told apart. `given` are the options in order, each with its value."""
-
-    operands: list[Value] = field(default_factory=list)
-    given: list[tuple[Option, Value | None]] = field(default_factory=list)
-    foreign: list[str] = field(default_factory=list)  # options that the model does not have
-
-    def has(self, *names: str) -> bool:
-        return any(option.name in names for option, _ in self.given)
-
-    def values(self, *names: str) -> list[Value]:
-        return [value for option, value in self.given if option.name in names and value is not None]
-
-
 def plain_globs(values: list[Value]) -> tuple[str, ...] | None:
     """Patterns of names that every program reads alike; None where one is not such."""
     texts = tuple(value.text for value in values if value.fixed and not set(value.text) & set("/\\[{"))
     return texts if len(texts) == len(values) else None
-
-
-def read_arguments(model: Model, words: tuple[Value, ...], reading: Reading) -> Arguments:
-    """Tell options from operands as getopt_long(3) does: clusters, `--x=y`, `--`, unambiguous abbreviations."""
-    found = Arguments()
-    at = 0
-    if model.bundle and words and words[0].fixed and not words[0].text.startswith("-"):
-        # tar(1), ps(1): the first operand is a cluster without its dash, its values follow in order.
-        cluster, at = words[0].text, 1
-        for letter in cluster:
-            option = model.options.get("-" + letter)
-            if option is None:
-                found.foreign.append("-" + letter)
-            elif option.value is not None and not option.joined:
-                value = words[at] if at < len(words) else None
-                at += 1
-                _spill(value, found, reading)
-                found.given.append((option, value))
-            else:
-                found.given.append((option, None))
-    while at < len(words):
-        word = words[at]
-        at += 1
-        text = word.text if word.fixed else word.head
-        if text == "--" and word.fixed:
-            found.operands.extend(words[at:])
-            break
-        if not word.fixed and not text:
-            # It may begin with anything: an option, several, or nothing.
-            reading.loose |= word.adrift
-            found.operands.append(word)
-        elif not text.startswith("-") or (text == "-" and word.fixed):
-            if model.options and text.startswith("+") and "+" in model.options:
-                found.given.append((model.options["+"], None))
-                continue
-            found.operands.append(word)
-            if word.many:
-                reading.loose = True
-        else:
-            at = _option(model, word, words, at, found, reading)
-            if found.given and found.given[-1][0].ends:
-                found.operands.extend(words[at:])
-                break
-            continue
-        if model.leading:
-            found.operands.extend(words[at:])
-            break
-    reading.flags.extend(option.name for option, _ in found.given)
-    reading.flags.extend(found.foreign)
-    if found.foreign:
-        reading.caution()
-    return found
-
-
-def _option(model: Model, word: Value, words: tuple[Value, ...], at: int, found: Arguments, reading: Reading) -> int:
-    """One word that begins with a dash; gives the place of the next word."""
-    text = word.text if word.fixed else word.head
-    name, joined, tail = text.partition("=")
-    if text.startswith("--") or model.words:
-        option = _long(model, name, reading)
-        if option is None:
-            found.foreign.append(name)
-            if not word.fixed:
-                reading.loose = True
-                found.operands.append(word)
-            return at
-        value: Value | None = None
-        if joined:
-            value = Value(text=tail) if word.fixed else _rest_of(word, len(name) + 1)
-            if option.value is None:
-                found.foreign.append(text)
-        elif not word.fixed:
-            reading.loose = True
-        elif option.value is not None and not option.joined:
-            value = words[at] if at < len(words) else None
-            at += 1
-            _spill(value, found, reading)
-        found.given.append((option, value))
-        return at
-    if not word.fixed and word.roots is None and (word.many or len(text) < 2):
-        reading.loose = True
-        found.operands.append(word)
-        return at
-    if model.digits and text[1:].isdigit():
-        return at
-    return _cluster(model, word, words, at, found, reading)
-
-
-def _cluster(model: Model, word: Value, words: tuple[Value, ...], at: int, found: Arguments, reading: Reading) -> int:
-    """`-abc`, the last of which may have its value in the same word or the next."""
-    text = word.text if word.fixed else word.head
-    for index in range(1, len(text)):
-        option = model.options.get("-" + text[index])
-        if option is None:
-            found.foreign.append("-" + text[index] if word.fixed else text)
-            continue
-        if option.value is None:
-            found.given.append((option, None))
-            continue
-        rest = text[index + 1 :]
-        value = None
-        if rest or not word.fixed:
-            value = Value(text=rest) if word.fixed else _rest_of(word, index + 1)
-        elif not option.joined:
-            value = words[at] if at < len(words) else None
-            at += 1
-            _spill(value, found, reading)
-        found.given.append((option, value))
-        return at
-    if not word.fixed:
-        reading.loose = True
-    return at
-
-
-def _spill(value: Value | None, found: Arguments, reading: Reading) -> None:
-    """A value that may be many words: the option takes the first, what follows is operands or further options."""
-    if value is not None and value.many:
-        reading.loose = True
-        found.operands.append(value)
-
-
-def _rest_of(word: Value, skip: int) -> Value:
-    """A word of unknown value without its first characters, which are known."""
-    return Value(
-        text=word.text[skip:],
-        known=word.known,
-        pattern=None if word.pattern is None else word.text[skip:],
-        many=word.many,
-        head=word.head[skip:],
-        bare=word.bare[skip:] if word.bare is not None else None,
-        roots=word.roots,
-    )
-
-
-def _long(model: Model, name: str, reading: Reading) -> Option | None:
-    exact = model.options.get(name)
-    if exact is not None or model.words:
-        return exact
-    close = [option for key, option in model.options.items() if key.startswith(name) and key.startswith("--")]
-    if len(close) != 1:
-        return None
-    # An abbreviation is this option only if the model knows every option of the program: take both readings.
-    reading.caution()
-    return close[0]
