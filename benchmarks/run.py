@@ -10,7 +10,7 @@ import traceback
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-MODULES = ("tier0", "evaluate", "service", "command", "sandbox", "audit_rows")
+MODULES = ("tier0", "facts", "evaluate", "evaluation", "service", "command", "sandbox", "audit_rows")
 
 
 def main() -> int:

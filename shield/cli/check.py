@@ -20,12 +20,13 @@ from shield.cli.render import compact, shown, verdict_line
 from shield.errors import InputError, Reason, ShieldError
 from shield.types import Decision, Isolation, Json, Role, Tier
 
-__all__ = ["command"]
+__all__ = ["command", "line_of"]
 
 MAX_LINE = 8 << 20  # DESIGN 3: body 8 MiB
 _EXITS = {Decision.BLOCK: 1, Decision.ESCALATE: 3, Decision.ALLOW: 0}
 _PRECEDENCE = (2, 1, 3, 0)
 _AGENT = "check"
+_TRIED = "not enforced:"  # what rules that only record would have done, as `shield.policy.set` says it
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
 
 
@@ -86,7 +87,7 @@ def command(
     try:
         if not action and sys.stdin.isatty():
             raise click.UsageError("name an action (`shield check read_file path=README.md`) or pipe in JSON lines")
-        lines = [_line_of(action)] if action else _lines(sys.stdin.buffer)
+        lines = [line_of(action)] if action else _lines(sys.stdin.buffer)
         where = local(
             os.environ,
             policy=policy,
@@ -132,6 +133,9 @@ def _judge(number: int, line: bytes | InputError, where: Any, options: _Options)
         click.echo(compact(shape | {"facts": facts_json(facts)} if options.facts else shape))
     else:
         click.echo(verdict_line(verdict))
+        for said in verdict.evidence:
+            if said.startswith(_TRIED):
+                click.echo(shown(f"          {said}"))
         if options.facts:
             click.echo(compact(facts_json(facts)))
     return _EXITS[verdict.decision]
@@ -170,7 +174,7 @@ def _lines(stream: BinaryIO) -> Iterator[bytes | InputError]:
             yield line
 
 
-def _line_of(words: Sequence[str]) -> bytes:
+def line_of(words: Sequence[str]) -> bytes:
     """`TYPE KEY=VALUE…` as one JSON line, so that it takes the same door as every other action.
 
     Raises:

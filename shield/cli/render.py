@@ -2,12 +2,14 @@
 
 import json
 import re
+import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from shield.types import Decision, Verdict
 
-__all__ = ["compact", "shown", "verdict_line"]
+__all__ = ["compact", "default_form", "near", "shown", "verdict_line"]
 
 # C0 and C1 controls, bidirectional controls, zero-width and tag characters, line separators, lone surrogates.
 _UNSEEN = re.compile(
@@ -19,6 +21,24 @@ _UNSEEN = re.compile(
 def compact(value: Mapping[str, Any]) -> str:
     """One line of JSON. ASCII, so that no terminal or log reads anything into it."""
     return json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+
+
+def default_form(environ: Mapping[str, str], *, as_json: bool = False) -> str:
+    """The form of a report that none was named for: what reads it is GitHub, a person or a program."""
+    if as_json:
+        return "json"
+    if environ.get("GITHUB_ACTIONS") == "true":
+        return "github"
+    return "text" if sys.stdout.isatty() else "json"
+
+
+def near(file: str) -> str:
+    """The file as somebody in the current directory names it: what lies below it without the way there."""
+    path = Path(file)
+    if not path.is_absolute():
+        return path.as_posix()
+    here = Path.cwd()
+    return path.relative_to(here).as_posix() if path.is_relative_to(here) else path.as_posix()
 
 
 def shown(text: str) -> str:

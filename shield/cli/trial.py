@@ -1,90 +1,65 @@
-"""Policies tried on cases: each case judged by the one pipeline, in its own made world."""
+"""Policies tried on cases, each alone, in one process or several: results, rule coverage, surviving mutants."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from shield.errors import Reason
-from shield.facts.json import facts_json
-from shield.pipeline import dry_run
-from shield.policy.cases import Case, contains, read_cases
+from shield.cli.mutants import Mutation, Prepared, try_mutants
+from shield.cli.outcome import Result, try_case
+from shield.cli.workers import spread
+from shield.errors import PolicyError
+from shield.policy.cases import read_cases
 from shield.policy.load import add_workspace, load_policy
 from shield.policy.set import PolicySet
-from shield.policy.shelf import read_bounded, shipped_shelf
-from shield.policy.world import AGENT, NOW
-from shield.types import Facts, Json, Tier, Verdict
+from shield.policy.shelf import Shelf, read_bounded, shipped_shelf
+from shield.policy.tools.asking import Asking
+from shield.policy.tools.exercise import Exercise, RuleCoverage, percent
+from shield.policy.tools.sources import Sources, read_sources
+from shield.types import Json
 
-__all__ = ["Outcome", "Report", "Trial", "run_trials", "try_case"]
+__all__ = ["Report", "Subject", "Trial", "Wanted", "load_subjects", "run_trials", "try_case"]
 
-_NOW_MS = int(NOW.timestamp() * 1000)
+_BATCH = 50  # cases between two words of progress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """One case under one policy. `wrong` says what differs, in words; empty where it passed.
+class Subject:
+    """A policy under test, with what it says to people: rules that it overrides, an overlay that does not load."""
 
-    `troubled` names rules that could not be evaluated, which decided as their effect demands.
-    """
-
-    case: Case
-    verdict: Verdict
-    facts: Facts
-    wrong: tuple[str, ...] = ()
-    troubled: tuple[str, ...] = ()
-
-    @property
-    def status(self) -> str:
-        if self.verdict.rule == Reason.INTERNAL:
-            return "error"
-        return "fail" if self.wrong else "pass"
-
-    def as_json(self) -> dict[str, Json]:
-        """As CONTRACTS shows it; the facts come with what did not pass."""
-        got: dict[str, Json] = {
-            "decision": self.verdict.decision.value,
-            "rule": self.verdict.rule,
-            "need": int(self.verdict.need),
-            "tier": int(self.verdict.tier),
-            "reason": self.verdict.reason,
-        }
-        if self.troubled:
-            got["rule_errors"] = list(self.troubled)
-        if self.status != "pass":
-            got |= {
-                "wrong": list(self.wrong),
-                "evidence": list(self.verdict.evidence),
-                "facts": facts_json(self.facts),
-            }
-        return {
-            "id": self.case.id,
-            "file": self.case.file,
-            "line": self.case.line,
-            "status": self.status,
-            "expected": self.case.expected.as_json(),
-            "got": got,
-        }
+    reference: str
+    policy: PolicySet
+    sources: Sources
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """One policy on all cases."""
+    """One policy on all cases. `coverage` and `mutation` where they were asked for."""
 
     policy: str
     digest: str
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[Result, ...]
+    coverage: tuple[RuleCoverage, ...] | None = None
+    mutation: Mutation | None = None
 
     @property
     def failed(self) -> int:
         return sum(outcome.status != "pass" for outcome in self.outcomes)
 
     def as_json(self) -> dict[str, Json]:
-        return {
+        shape: dict[str, Json] = {
             "policy": self.policy,
             "digest": self.digest,
             "passed": len(self.outcomes) - self.failed,
             "failed": self.failed,
             "cases": [outcome.as_json() for outcome in self.outcomes],
         }
+        if self.coverage is not None:
+            rules: list[Json] = [rule.as_json() for rule in self.coverage]
+            shape["coverage"] = {"percent": f"{percent(self.coverage):.1f}", "rules": rules}
+        if self.mutation is not None:
+            shape["mutation"] = self.mutation.as_json()
+        return shape
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,50 +73,176 @@ class Report:
     def passed(self) -> bool:
         return all(trial.failed == 0 for trial in self.trials)
 
+    def below(self, percentage: float) -> Iterator[str]:
+        """What falls short of this many per cent: sides that cases came to, mistakes that were noticed."""
+        for trial in self.trials:
+            if trial.coverage is not None and percent(trial.coverage) < percentage:
+                yield f"{trial.policy}: {percent(trial.coverage):.1f} % of sides seen, wanted {percentage:g} %"
+            if trial.mutation is not None and trial.mutation.percent < percentage:
+                yield f"{trial.policy}: {trial.mutation.percent:.1f} % of mutants noticed, wanted {percentage:g} %"
+
     def as_json(self) -> dict[str, Json]:
         return {"policies": [trial.as_json() for trial in self.trials]}
 
 
-def run_trials(policies: Sequence[str], case_files: Sequence[Path], overlay: Path | None = None) -> Report:
-    """Try each policy alone on all cases.
+def load_subjects(
+    policies: Sequence[str], overlay: Path | None = None, shelf: Shelf | None = None
+) -> tuple[Subject, ...]:
+    """The policies under test, each alone with what it extends, and on top of it the overlay.
+
+    Raises:
+        PolicyError: one of them, or the overlay, cannot be read, or a policy does not load.
+    """
+    shelf = shelf if shelf is not None else shipped_shelf()
+    added = read_bounded(overlay) if overlay is not None else None
+    found = []
+    for reference in policies:
+        policy = load_policy(reference, shelf)
+        notes = [f"`{reference}` overrides {', '.join(policy.overridden)}"] if policy.overridden else []
+        own = [str(shelf.find(reference))]
+        if overlay is not None and added is not None:
+            policy = add_workspace(policy, added, str(overlay))
+            notes.extend(f"the overlay does not load: {layer.error}" for layer in policy.overlays if layer.error)
+            own.append(str(overlay))
+        sources = read_sources(policy, own)
+        found.append(Subject(reference=reference, policy=policy, sources=sources, notes=tuple(notes)))
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What a trial is to find out besides results. `mutants` 0 is none; `extended`: of what is extended, too."""
+
+    coverage: bool = False
+    mutants: int = 0
+    seed: int = 0
+    extended: bool = False
+
+
+def run_trials(
+    policies: Sequence[str],
+    case_files: Sequence[Path],
+    overlay: Path | None = None,
+    *,
+    wanted: Wanted | None = None,
+    jobs: int = 1,
+    tick: Callable[[str, int], None] | None = None,
+) -> Report:
+    """Try each policy alone on all cases. `tick` is told of what and how many more were done.
+
+    The report is the same with any number of `jobs`.
 
     Raises:
         PolicyError: a policy or case file cannot be read or does not load.
     """
-    cases = [case for path in case_files for case in read_cases(read_bounded(path), str(path))]
-    added = read_bounded(overlay) if overlay is not None else None
-    shelf = shipped_shelf()
-    trials, notes = [], []
-    for reference in policies:
-        policy = load_policy(reference, shelf)
-        if policy.overridden:
-            notes.append(f"`{reference}` overrides {', '.join(policy.overridden)}")
-        if overlay is not None and added is not None:
-            policy = add_workspace(policy, added, str(overlay))
-            notes.extend(f"the overlay does not load: {layer.error}" for layer in policy.overlays if layer.error)
-        outcomes = tuple(try_case(case, policy) for case in cases)
-        trials.append(Trial(policy=reference, digest=policy.digest, outcomes=outcomes))
-    return Report(trials=tuple(trials), notes=tuple(dict.fromkeys(notes)))
+    subjects = load_subjects(policies, overlay)
+    wanted = wanted if wanted is not None else Wanted()
+    files = [(str(path), read_bounded(path)) for path in case_files]
+    bench = _Bench(subjects=subjects, files=files, wanted=wanted)
+    done: list[_Done] = []
+    for found in spread(bench.tries, _shares(files, jobs), jobs=jobs, tick=tick):
+        if found.refused is not None:
+            raise found.refused
+        done.append(found)
+    trials = []
+    for place, subject in enumerate(subjects):
+        outcomes = tuple(result for found in done for result in found.results[place])
+        coverage = None
+        if wanted.coverage:
+            coverage = bench.exercises[place].covered({hit for found in done for hit in found.hits[place]})
+        mutation = None
+        if wanted.mutants:
+            passed = {(one.file, one.line) for one in outcomes if one.status == "pass"}
+            prepared = _prepared(files, subject, passed)
+            mutation = try_mutants(
+                subject.sources,
+                prepared,
+                count=wanted.mutants,
+                seed=wanted.seed,
+                extended=wanted.extended,
+                jobs=jobs,
+                tick=tick,
+            )
+        trials.append(
+            Trial(
+                policy=subject.reference,
+                digest=subject.policy.digest,
+                outcomes=outcomes,
+                coverage=coverage,
+                mutation=mutation,
+            )
+        )
+    notes = dict.fromkeys(note for subject in subjects for note in subject.notes)
+    return Report(trials=tuple(trials), notes=tuple(notes))
 
 
-def try_case(case: Case, policy: PolicySet) -> Outcome:
-    """One case, judged with the tiers above 0 absent."""
-    before = dict(policy.errors)
-    verdict, facts = dry_run(case.request, case.place, policy, agent=AGENT, now_ms=_NOW_MS, max_tier=Tier.POLICY)
-    troubled = tuple(rule for rule, count in policy.errors.items() if count != before.get(rule, 0))
-    return Outcome(case=case, verdict=verdict, facts=facts, wrong=_differences(case, verdict, facts), troubled=troubled)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Share:
+    """Part `part` of `of` equal parts of the cases of a file."""
+
+    file: int
+    part: int = 0
+    of: int = 1
 
 
-def _differences(case: Case, verdict: Verdict, facts: Facts) -> tuple[str, ...]:
-    wanted = case.expected
-    wrong = []
-    if verdict.decision not in wanted.decisions:
-        words = " or ".join(decision.value for decision in wanted.decisions)
-        wrong.append(f"decision is {verdict.decision.value}, not {words}")
-    if wanted.rule is not None and verdict.rule != wanted.rule:
-        wrong.append(f"rule is `{verdict.rule}`, not `{wanted.rule}`")
-    if wanted.need is not None and verdict.need != wanted.need:
-        wrong.append(f"need is {int(verdict.need)}, not {int(wanted.need)}")
-    actual = facts_json(facts)
-    wrong.extend(f"facts.{key} differs" for key, value in wanted.facts.items() if not contains(actual.get(key), value))
-    return tuple(wrong)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Done:
+    """What one share came to, by policy. `refused`: its file does not load."""
+
+    results: tuple[tuple[Result, ...], ...] = ()
+    hits: tuple[frozenset[int], ...] = ()
+    refused: PolicyError | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class _Bench:
+    """Everything a share needs, made before there are several processes."""
+
+    subjects: tuple[Subject, ...]
+    files: Sequence[tuple[str, bytes]]
+    wanted: Wanted
+    exercises: tuple[Exercise, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        if self.wanted.coverage:
+            self.exercises = tuple(
+                Exercise(subject.sources, extended=self.wanted.extended) for subject in self.subjects
+            )
+
+    def tries(self, share: _Share, tick: Callable[[str, int], None]) -> _Done:
+        """One share's cases under every policy."""
+        name, raw = self.files[share.file]
+        try:
+            cases = read_cases(raw, name, (share.part, share.of))
+        except PolicyError as error:
+            return _Done(refused=error)
+        results: list[list[Result]] = [[] for _ in self.subjects]
+        for number, case in enumerate(cases, 1):
+            for place, subject in enumerate(self.subjects):
+                outcome = try_case(case, subject.policy)
+                results[place].append(outcome.result())
+                if self.exercises:
+                    self.exercises[place].see(Asking.of(case.request.action, outcome.facts))
+            if number % _BATCH == 0:
+                tick("cases", _BATCH)
+        tick("cases", len(cases) % _BATCH)
+        hits = tuple(frozenset(exercise.hits) for exercise in self.exercises)
+        return _Done(results=tuple(tuple(found) for found in results), hits=hits)
+
+
+def _shares(files: Sequence[tuple[str, bytes]], jobs: int) -> list[_Share]:
+    """The files in order; one that alone is more than a worker's part is cut, each worker reads it anyway."""
+    total = sum(len(raw) for _, raw in files)
+    shares: list[_Share] = []
+    for place, (_, raw) in enumerate(files):
+        parts = min(jobs, -(-len(raw) * jobs // max(total, 1))) if jobs > 1 else 1
+        shares.extend(_Share(file=place, part=part, of=parts) for part in range(parts))
+    return shares
+
+
+def _prepared(files: Sequence[tuple[str, bytes]], subject: Subject, passed: set[tuple[str, int]]) -> Iterator[Prepared]:
+    """The cases that pass, judged once more with all that a mutant does not change."""
+    for name, raw in files:
+        for case in read_cases(raw, name):
+            if (case.file, case.line) in passed:
+                yield Prepared.of(case, subject.policy)

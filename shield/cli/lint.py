@@ -1,0 +1,160 @@
+"""`shield lint`: what is wrong, useless or dangerous in policies that load.
+
+Exit codes: 0 nothing but notes, 1 an error or a warning was found, 2 a policy does not load.
+"""
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from shield.cli.render import compact, default_form, shown
+from shield.errors import PolicyError, ShieldError
+
+if TYPE_CHECKING:
+    from shield.cli.notices import Notice
+    from shield.policy.tools.sources import Sources
+
+__all__ = ["command"]
+
+_BASE = "default"  # what a workspace's file is added to, where no policy is named
+
+
+@click.command("lint", short_help="Find what is wrong in policies that load.")
+@click.argument("policies", nargs=-1, required=True, metavar="POLICY…")
+@click.option(
+    "--base",
+    default=_BASE,
+    show_default=True,
+    metavar="NAME|FILE",
+    help="What a `.shield.yaml` among them is added to.",
+)
+@click.option("--strict", is_flag=True, help="Notes count as findings, too.")
+@click.option("--ignore", "ignored", multiple=True, metavar="CODE…", help="Leave these codes out.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "sarif", "github"]),
+    help="Default: github where GITHUB_ACTIONS is true, else text on a terminal, JSON off one.",
+)
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+def command(
+    policies: tuple[str, ...], base: str, strict: bool, ignored: tuple[str, ...], form: str | None, as_json: bool
+) -> None:
+    """Contradictions, rules without effect, leave that is too broad, words that no fact is, what is unused or unsaid.
+
+    POLICY is a name or a file; a file named `.shield.yaml` is a workspace's. Each finding has a code with a section
+    in docs/reference/lint.md, and a fix.
+
+    \b
+    Exit codes
+      0  nothing but notes (with --strict: nothing)
+      1  an error or a warning (with --strict: anything)
+      2  a policy does not load
+    """
+    from shield.cli.notices import Level, as_github, as_sarif  # heavy
+    from shield.policy.lint import CODES  # heavy
+
+    unknown = [code for code in ignored if code not in CODES]
+    if unknown:
+        raise click.UsageError(f"there is no code `{unknown[0][:64]}`; the codes are {', '.join(CODES)}")
+    found: list[Notice] = []
+    failed = False
+    for name in policies:
+        try:
+            found.extend(notice for notice in _lint(name, base) if notice.code not in ignored)
+        except (ShieldError, OSError) as error:
+            failed = True
+            click.echo(f"shield lint: {shown(str(error))}", err=True)
+            found.extend(_unloadable(error))
+    found = list(dict.fromkeys(found))
+    match form or default_form(os.environ, as_json=as_json):
+        case "json":
+            click.echo(compact({"findings": [notice.as_json() for notice in found]}))
+        case "sarif":
+            titles = {code.id: code.title for code in CODES.values()}
+            click.echo(as_sarif(found, {**titles, _LOAD: "a policy that does not load"}))
+        case "github":
+            if found:
+                click.echo(as_github(found))
+            click.echo(_summary(found))
+        case _:
+            for notice in found:
+                click.echo(_text(notice))
+            click.echo(_summary(found))
+    bad = [notice for notice in found if strict or notice.level is not Level.NOTE]
+    sys.exit(2 if failed else 1 if bad else 0)
+
+
+_LOAD = "SH000"
+
+
+def _lint(name: str, base: str) -> "Iterator[Notice]":
+    from shield.cli.notices import Level, Notice  # heavy
+    from shield.policy.lint import lint  # heavy
+
+    for finding in lint(_sources(name, base)):
+        yield Notice(
+            code=finding.code.id,
+            level=Level(finding.code.level.value),
+            file=finding.file,
+            line=finding.mark.line,
+            column=finding.mark.column,
+            rule=finding.rule,
+            message=finding.message,
+            fix=finding.fix,
+        )
+
+
+def _sources(name: str, base: str) -> "Sources":
+    """The policy of this name or file, or a workspace's file on top of `base`."""
+    from pathlib import Path
+
+    from shield.policy.load import WORKSPACE_FILE, add_workspace, load_policy  # heavy
+    from shield.policy.rule import RuleOrigin  # heavy
+    from shield.policy.schema import read_policy  # heavy
+    from shield.policy.shelf import read_bounded, shipped_shelf  # heavy
+    from shield.policy.tools.sources import read_sources  # heavy
+
+    shelf = shipped_shelf()
+    if Path(name).name != WORKSPACE_FILE:
+        return read_sources(load_policy(name, shelf), [str(shelf.find(name))])
+    policy = add_workspace(load_policy(base, shelf), read_bounded(Path(name)), name)
+    for overlay in policy.overlays:
+        if overlay.error is not None:
+            # it was read before: reading it once more gives the error with its place
+            read_policy(read_bounded(Path(name)), name, RuleOrigin.WORKSPACE)
+            raise PolicyError(overlay.error)
+    return read_sources(policy, [name])
+
+
+def _unloadable(error: Exception) -> "Iterator[Notice]":
+    from shield.cli.notices import Level, Notice  # heavy
+
+    if isinstance(error, PolicyError) and error.file is not None:
+        yield Notice(
+            code=_LOAD,
+            level=Level.ERROR,
+            file=error.file,
+            line=error.line or 1,
+            column=error.column,
+            message=f"does not load: {error.detail}",
+        )
+
+
+def _text(notice: "Notice") -> str:
+    what = notice.message if notice.rule is None else f"{notice.rule}: {notice.message}"
+    lines = [f"{notice.where}: {notice.code} {notice.level.value}: {what}"]
+    if notice.fix is not None:
+        lines.append(f"  {notice.fix}")
+    return "\n".join(shown(line) for line in lines)
+
+
+def _summary(found: "Sequence[Notice]") -> str:
+    from shield.cli.notices import Level  # heavy
+
+    counts = {level: sum(notice.level is level for notice in found) for level in Level}
+    words = [f"{count} {level.value}{'s' * (count != 1)}" for level, count in counts.items()]
+    return ", ".join(words)

@@ -1,0 +1,107 @@
+"""`shield lint`: exit codes, formats, names, files and workspaces."""
+
+import contextlib
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from cli.test_eval_tools import check_sarif
+from shield.cli.lint import command
+
+BAD = "version: 1\nname: bad\nrules:\n  - {id: r, effect: block, reason: x, when: malformed && !malformed}\n"
+NOTES = "version: 1\nname: notes\nrules:\n  - {id: r, effect: block, reason: x, advice: y, when: malformed}\n"
+GOOD = """version: 1
+name: good
+rules:
+  - id: r
+    effect: block
+    reason: x
+    advice: y
+    when: commands.exists(c, c.name == "x")
+    examples:
+      match: [{type: execute_command, payload: {command: x}}]
+      no_match: [{type: execute_command, payload: {command: y}}]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name, text in (("bad", BAD), ("notes", NOTES), ("good", GOOD), ("broken", BAD.replace("!malf", "!!malg"))):
+        (tmp_path / f"{name}.yaml").write_text(text)
+    return tmp_path
+
+
+def run(folder, *words, env=None):
+    with contextlib.chdir(folder):
+        return CliRunner().invoke(command, list(words), env={"GITHUB_ACTIONS": "", **(env or {})})
+
+
+def test_exit_codes(folder):
+    assert run(folder, "good.yaml").exit_code == 0
+    assert run(folder, "notes.yaml").exit_code == 0
+    assert run(folder, "notes.yaml", "--strict").exit_code == 1
+    assert run(folder, "notes.yaml", "--strict", "--ignore", "SH016").exit_code == 0
+    assert run(folder, "bad.yaml").exit_code == 1
+    assert run(folder, "good.yaml", "bad.yaml").exit_code == 1
+    assert run(folder, "broken.yaml", "bad.yaml").exit_code == 2
+    assert run(folder, "missing.yaml").exit_code == 2
+    assert run(folder, "good.yaml", "--ignore", "SH999").exit_code == 2
+    assert run(folder).exit_code == 2
+
+
+def test_text_names_file_line_rule_and_fix(folder):
+    done = run(folder, "bad.yaml", "--format", "text")
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("bad.yaml:4:10: SH011 note: r: ")
+    assert "bad.yaml:4:45: SH001 error: r: the condition can never hold, so the rule does nothing" in lines
+    assert "  correct the condition or remove the rule" in lines
+    assert lines[-1] == "1 error, 0 warnings, 2 notes"
+
+
+def test_a_policy_that_does_not_load_is_said_in_every_format(folder):
+    done = run(folder, "broken.yaml", "--format", "text")
+    assert "broken.yaml:4:60: SH000 error: does not load: unknown name `malgormed`" in done.stdout
+    assert "broken.yaml:4:60" in done.stderr
+    assert json.loads(run(folder, "broken.yaml").stdout)["findings"][0]["code"] == "SH000"
+    check_sarif(json.loads(run(folder, "broken.yaml", "--format", "sarif").stdout), {"SH000"})
+    assert run(folder, "broken.yaml", "--format", "github").stdout.startswith("::error file=broken.yaml,line=4,col=60")
+
+
+def test_json_and_sarif(folder):
+    shape = json.loads(run(folder, "bad.yaml", "--json").stdout)["findings"]
+    one = next(finding for finding in shape if finding["code"] == "SH001")
+    assert one == {
+        "code": "SH001",
+        "level": "error",
+        "file": "bad.yaml",
+        "line": 4,
+        "column": 45,
+        "rule": "r",
+        "message": "the condition can never hold, so the rule does nothing",
+        "fix": "correct the condition or remove the rule",
+    }
+    check_sarif(json.loads(run(folder, "bad.yaml", "--format", "sarif").stdout), {"SH001"})
+
+
+def test_github_by_itself_in_a_workflow(folder):
+    done = run(folder, "bad.yaml", env={"GITHUB_ACTIONS": "true"})
+    assert "::error file=bad.yaml,line=4,col=45,title=SH001 r::the condition can never hold" in done.stdout
+
+
+def test_a_workspace_file_is_one_by_its_name(folder):
+    (folder / ".shield.yaml").write_text(
+        "version: 1\nrules: [{id: w, effect: block, when: 'malformed && !malformed'}]\n"
+    )
+    done = run(folder, ".shield.yaml", "--base", "good.yaml", "--format", "text")
+    assert done.exit_code == 1
+    assert ".shield.yaml:2:" in done.stdout
+    (folder / ".shield.yaml").write_text("version: 1\nextends: [default]\n")
+    done = run(folder, ".shield.yaml", "--base", "good.yaml", "--format", "text")
+    assert done.exit_code == 2
+    assert ".shield.yaml:2:1: SH000 error: does not load" in done.stdout
+
+
+def test_a_finding_is_said_once(folder):
+    once = run(folder, "bad.yaml", "--json").stdout
+    assert run(folder, "bad.yaml", "bad.yaml", "--json").stdout == once
