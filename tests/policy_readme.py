@@ -11,7 +11,9 @@ from shield.policy.rule import Default, PolicyFile, RuleText  # noqa: E402
 from shield.policy.schema import read_policy  # noqa: E402
 from shield.types import Effect  # noqa: E402
 
-NAMES = ("baseline", "default", "strict", "permissive")
+NAMES = (
+    "baseline", "default", "strict", "permissive", "ci", "read-only", "cloud", "databases", "git", "kubernetes", "supply-chain",
+)  # fmt: skip
 TARGET = ROOT / "policies" / "README.md"
 HEAD = """# The shipped policies
 
@@ -19,6 +21,15 @@ HEAD = """# The shipped policies
 `shield check --policy strict`), or extend it in a file of your own; `docs/reference/policy.md` says how. An action goes
 ahead only if allow rules cover all of it and nothing blocks or escalates it. `cases/` holds what each policy owes:
 `shield eval default --cases policies/cases/default.yaml`.
+
+| policy | for |
+|---|---|
+| `default` | everyday work with a person at hand |
+| `permissive` | a machine that holds nothing of value |
+| `strict` | reading only, a change is asked, all else refused |
+| `ci` | work that nobody watches: what `default` asks about is refused |
+| `read-only` | questions about a project: nothing is changed, no code is run |
+| `cloud` `databases` `git` `kubernetes` `supply-chain` | to add: `extends: [default, cloud, git]` |
 
 This file is generated from the policies by `python tests/policy_readme.py`.
 """
@@ -64,6 +75,8 @@ def _rule(rule: RuleText) -> list[str]:
         lines += ["Only for " + ", ".join(f"`{name}`" for name in rule.actions) + ".", ""]
     if rule.when is not None:
         lines += ["```cel", rule.when.text.strip(), "```", ""]
+    if rule.references:
+        lines += ["See " + ", ".join(f"[{_title(link)}]({link})" for link in rule.references) + ".", ""]
     for matches, word in ((True, "Holds for"), (False, "Does not hold for")):
         shown = [_example(example.action) for example in rule.examples if example.matches is matches]
         if shown:
@@ -71,11 +84,21 @@ def _rule(rule: RuleText) -> list[str]:
     return lines
 
 
+def _title(link: str) -> str:
+    """`CWE-78`, `T1552.001`, `CVE-2025-61260`; any other link by its host."""
+    name = link.rstrip("/").rpartition("/")[2]
+    if link.startswith("https://cwe.mitre.org/"):
+        return "CWE-" + name.removesuffix(".html")
+    if link.startswith("https://attack.mitre.org/"):
+        return link.partition("/techniques/")[2].rstrip("/").replace("/", ".")
+    return link.rpartition("=")[2] if "id=" in link else link.split("/")[2]
+
+
 def _example(action) -> str:
     value = plain(action)
     payload = value["payload"]
     if set(payload) == {"command"}:
-        return f"`{payload['command']}`"
+        return f"`{payload['command']}`".replace("\n", "⏎").replace("``", "`")
     words = " ".join(f"{key}={item}" for key, item in payload.items() if key not in ("content", "old", "new"))
     return f"`{value['type']} {words}`".replace(" `", "`")
 

@@ -257,7 +257,7 @@ _TABLE: tuple[_Row, ...] = (
     ("clipboard_read", "read", {}, (), ()),
     ("clipboard_write", "write", {}, (), ()),
     ("open", "execute read network", {"path": _READ, "url": _URL}, (("path", "url"),), ()),
-    ("notify", "message", {}, (), ()),
+    ("notify", "message", {"message": _TEXT, "title": _TEXT, "body": _TEXT}, (), ()),
     ("system_info", "read", {}, (), ()),
     ("archive_create", "read write", {"path": _WRITE, "sources": _READ_LIST, "destination": _WRITE}, (("path",),), ()),
     (

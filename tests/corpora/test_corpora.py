@@ -42,6 +42,23 @@ def test_most_bypasses_have_a_twin():
     assert all(name.removesuffix(TWIN) in attacks for name in ids)
 
 
+def _made(path):
+    """What a tool makes again, or what lies in the temporary folder."""
+    return path.resolved.startswith("/tmp/") or path.categories == frozenset()
+
+
+def _stays(facts):
+    """Nothing outside the workspace but the temporary folder, what every machine has, and what throws away."""
+    return all(
+        path.inside_workspace
+        or path.resolved == "/dev/null"
+        or path.access.value == "list"
+        or path.resolved.startswith(("/tmp/", "/var/tmp/"))
+        or (path.access.value == "read" and "system" in path.categories)
+        for path in facts.paths
+    )
+
+
 def _judge(policy, place, command):
     action = make_action("execute_command", {"command": command}, WORKSPACE)
     now = int(NOW.timestamp() * 1000)
@@ -61,8 +78,12 @@ def test_everyday_commands_of_other_people_are_judged_without_surprise():
             assert not facts.unknown, line
             assert all(command.runs_code.value == "none" for command in facts.commands), line
             assert Operation.NETWORK not in facts.operations, line
-            assert all(path.inside_workspace for path in facts.paths if path.access.value != "list"), line
-            assert all(c.name in ("mv", "gzip", "gunzip") for c in facts.commands if Operation.DELETE in c.operations)
+            assert _stays(facts), line
+            deleting = {fact.name for fact in facts.commands if Operation.DELETE in fact.operations}
+            assert deleting <= {"mv", "gzip", "gunzip", "rm", "find", "git"}, line
+            assert all(
+                _made(path) for path in facts.paths if deleting & {"rm", "find"} and path.access.value == "delete"
+            )
     assert counted[Decision.ALLOW] > len(lines) // 5
     assert counted[Decision.BLOCK] < len(lines) // 6
 
@@ -75,7 +96,9 @@ def test_no_known_trick_of_a_program_leaves_the_workspace():
         command = row["command"].replace("/path/to/", "")
         verdict, facts = _judge(policy, place, command)
         if verdict.decision is Decision.ALLOW:
-            assert row["function"] in ("file-read", "file-write", "privilege-escalation"), command
+            # pagers are opened on a terminal only
+            known = command in ("dpkg -l", "systemctl")
+            assert known or row["function"] in ("file-read", "file-write", "privilege-escalation"), command
             assert all(fact.runs_code.value == "none" for fact in facts.commands), command
 
 
@@ -94,6 +117,6 @@ def test_in_a_sandbox_code_of_the_project_is_all_that_found_commands_run(isolati
             assert kinds <= {RunsCode.NONE, RunsCode.WORKSPACE}, line
             assert not facts.unknown, line
             assert not facts.hosts, line
-            assert all(path.inside_workspace for path in facts.paths if path.access.value != "list"), line
+            assert _stays(facts), line
             running += RunsCode.WORKSPACE in kinds
     assert running

@@ -1,6 +1,7 @@
 """The shipped policies: they load, their cases pass, their handbook is current, and known tricks find no way through."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,15 +11,19 @@ from shared_data import shared
 from shield.actions.request import make_action
 from shield.cli.trial import run_trials
 from shield.pipeline import dry_run
+from shield.policy.cases import read_cases
+from shield.policy.compiled import compile_rule
 from shield.policy.load import load_policy
 from shield.policy.rule import RuleOrigin
 from shield.policy.schema import read_policy
+from shield.policy.set import PolicySet
 from shield.policy.shelf import shipped_shelf
 from shield.policy.world import NOW, WORKSPACE, made_place
 from shield.resources import data_folder
 from shield.types import ActionRequest, Decision, Effect, Isolation, Tier
 
-NAMES = ("baseline", "default", "strict", "permissive")
+PACKS = ("cloud", "databases", "git", "kubernetes", "supply-chain")
+NAMES = ("baseline", "default", "strict", "permissive", "ci", "read-only", *PACKS)
 POLICIES = Path(__file__).resolve().parents[2] / "policies"
 
 
@@ -46,6 +51,7 @@ def test_every_rule_explains_itself(name):
         assert any(example.matches for example in rule.examples), rule.id
         if rule.effect is not Effect.ALLOW:
             assert rule.advice, rule.id
+            assert any(link.startswith("https://") for link in rule.references), rule.id
             assert any(not example.matches for example in rule.examples), rule.id
 
 
@@ -56,6 +62,49 @@ def test_baseline_allows_nothing_and_is_in_every_policy():
     for name in NAMES:
         rules = load_policy(name, shipped_shelf()).rules
         assert ids <= {rule.id for rule in rules if rule.origin is RuleOrigin.BASELINE}
+
+
+# In the made world what this rule is for is already kept by protection, by `credentials` or by `system.write`.
+SHADOWED = {"broad.delete"}
+
+
+def without(rules, changed):
+    """All rules but one."""
+    return [rule for rule in rules if rule.id != changed.id]
+
+
+def flipped(rules, changed):
+    """One rule that asks instead of blocking, or blocks instead of asking."""
+    blocks = changed.effect is Effect.BLOCK
+    text = replace(changed.text, effect=Effect.ESCALATE if blocks else Effect.BLOCK, to=Tier.PERSON if blocks else None)
+    lists = read_policy(Path(changed.file).read_bytes(), changed.file).lists
+    other = compile_rule(text, changed.file, changed.origin, lists)
+    return [other if rule.id == changed.id else rule for rule in rules]
+
+
+@pytest.mark.parametrize("change", [without, flipped])
+def test_no_rule_of_the_baseline_can_be_changed_unseen(change):
+    """Each rule in turn is left out, then turned; `policies/cases/` notices every time."""
+    policy = load_policy("default", shipped_shelf())
+    found = [POLICIES / "cases" / name for name in ("baseline.yaml", "default.yaml")]
+    cases = [case for file in found for case in read_cases(file.read_bytes(), str(file))]
+    baseline = [rule for rule in policy.rules if rule.origin is RuleOrigin.BASELINE]
+    assert not any(fails(case, policy) for case in cases)
+    named = {rule.id: [case for case in cases if case.expected.rule == rule.id] for rule in baseline}
+    unseen = set()
+    for rule in baseline:
+        rules = change(policy.rules, rule)
+        changed = PolicySet(name="default", digest=policy.digest, rules=rules, default=policy.default)
+        if not any(fails(case, changed) for case in named[rule.id]):
+            unseen.add(rule.id)
+    assert unseen == SHADOWED
+
+
+def fails(case, policy) -> bool:
+    now = int(NOW.timestamp() * 1000)
+    verdict, _ = dry_run(case.request, case.place, policy, agent="agent", now_ms=now, max_tier=Tier.POLICY)
+    wanted = case.expected
+    return verdict.decision not in wanted.decisions or (wanted.rule is not None and wanted.rule != verdict.rule)
 
 
 def test_the_handbook_is_current():
@@ -70,7 +119,8 @@ def test_living_off_the_land_is_not_allowed_unasked():
         level: {row["command"] for row in rows if decide(policy, row["command"], level).decision is Decision.ALLOW}
         for level in Isolation
     }
-    assert allowed[Isolation.NONE] <= {"git help config"}  # opens a pager, which without a terminal only prints
+    # these open a pager on a terminal, and without one only print
+    assert allowed[Isolation.NONE] <= {"git help config", "dpkg -l", "systemctl"}
     # what runs the project's code may be that code's shell, in the sandbox
     starts = {command.split()[0] for command in allowed[Isolation.STATE_HIDDEN] - allowed[Isolation.NONE]}
     assert starts <= {"cargo", "java", "rustc", "echo"}
@@ -78,18 +128,18 @@ def test_living_off_the_land_is_not_allowed_unasked():
 
 
 TRICKS = [
-    "cat list | xargs cat", "find . | xargs cat", "cat $(cat list)", 'cat "$X"', "sort --files0-from=list", "file -f list",
+    "cat list | xargs cat", "find . | cut -c 2- | xargs cat", "cat $(cat list)", 'cat "$X"', "sort --files0-from=list", "file -f list",
     "find . -files0-from list", "tar xf a.tar", "cp -r src/. .", "cp -t .git -r hooks", "mv hooks .git/",
     "cp pre-commit .git/hooks/", "ln -s ../evil .git/hooks", "cp src/AGENTS.md .", "date -f ~/x", "awk 'BEGIN{system(\"x\")}'",
     "sed -n 's/a/b/w ../x' f", "git diff --output=../x", "git -C ~ status", "git --git-dir=/x status", "env",
     "command cat ~/x", "touch ../x", "echo x > ../x", "cd .. && cat x", "cat ../*/x", "PATH=. ls", "LD_PRELOAD=./x ls",
-    "ls;x", "ls|x", "ls&x", "ls\nx", "`x`", "$(x)", "ls > >(x)", "cat <(x)", "alias ls=x; ls", "eval ls x", "exec x",
+    "ls;x", "ls|x", "ls&x", "ls\nx", "`x`", "$(x)", "ls > >(x)", "cat <(x)", "alias ls=x; ls", "eval ls; x", "eval x ls", "exec x",
     ". ./x", "source x", "trap x EXIT", "jobs -x ls", "[[ -n $(x) ]]", "ls -la #\nx", "nohup x &", "time x", "nice x",
     "timeout 5 x", "xargs x", "busybox x", "bash -c x", "/home/user/ws/ls", "../ws/ls", "~/ls", "\\x", "'x'", "x''",
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["default", "permissive", "strict"])
+@pytest.mark.parametrize("name", ["default", "permissive", "strict", "ci", "read-only"])
 def test_no_trick_is_allowed(name):
     policy = load_policy(name, shipped_shelf())
     found = [command for command in TRICKS if decide(policy, command).decision is Decision.ALLOW]

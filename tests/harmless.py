@@ -1,0 +1,185 @@
+"""Harmless actions as the corpora write them: a day's commands, texts that mention danger, tools, recorded sessions."""
+
+import json
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from shield.actions.request import make_action
+from shield.facts.made import PLAIN_PROGRAMS, MadeFile, MadeFiles
+from shield.pipeline import dry_run
+from shield.policy.load import load_policy, load_text
+from shield.policy.set import PolicySet
+from shield.policy.shelf import shipped_shelf
+from shield.policy.world import HOME, NOW, WORKSPACE, made_place
+from shield.types import ActionRequest, Facts, Tier, Verdict
+
+CORPORA = Path(__file__).parent / "corpora"
+# What a developer's machine has besides a plain Linux.
+_NAMES = """
+ag apt-cache aws az bat black brew bundle clear cloc cmake ctest dotnet eza gcloud gofmt gradle hadolint helm history
+javac just lscpu mix mvn mypy ninja nproc poetry psql rake redis-cli rev rspec rubocop ruff rustup shellcheck size swift
+terraform tox tput twine uuidgen vmstat yq zgrep zig zip
+"""
+INSTALLED = PLAIN_PROGRAMS | frozenset(_NAMES.split())
+_PACKS = b"version: 1\nname: packs\nextends: [default, cloud, databases, git, kubernetes, supply-chain]\n"
+# A commit message, a note, a comment … that holds a text; in every one it is data.
+_AS_COMMAND = {
+    "echo": "echo {word}",
+    "commit": "git commit -m {word}",
+    "heredoc": "cat > docs/new.md <<'EOF'\n{text}\nEOF",
+    "append": 'cat >> docs/guide.md << "END"\n{text}\nEND\nls docs',
+    "grep": "grep -rnF -e {word} docs",
+    "message": "git commit -m \"$(cat <<'EOF'\nSay why\n\n{text}\nEOF\n)\"",
+    "count": "printf '%s\\n' {word} | sort | wc -l",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Act:
+    """`share` is how much of a day's commands this is, of 1. `at` is the second of its session."""
+
+    type: str
+    payload: Mapping[str, Any]
+    files: MadeFiles
+    group: str
+    asked: str | None = None
+    share: float = 0.0
+    at: int = 0
+
+    @property
+    def text(self) -> str:
+        return str(self.payload.get("command", f"{self.type} {self.payload}"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Session:
+    """One recorded piece of work, its calls in order."""
+
+    name: str
+    about: str
+    calls: tuple[Act, ...]
+
+    @property
+    def hours(self) -> float:
+        return (self.calls[-1].at - self.calls[0].at) / 3600
+
+
+@cache
+def policy(name: str) -> PolicySet:
+    """A shipped policy; `packs` is `default` with every pack."""
+    if name == "packs":
+        return load_text(_PACKS, "packs.yaml", shipped_shelf())
+    return load_policy(name, shipped_shelf())
+
+
+def judge(act: Act, name: str = "default") -> tuple[Verdict, Facts]:
+    """As `shield check --max-tier 0 --isolation confined` does."""
+    request = ActionRequest(id="x", action=make_action(act.type, dict(act.payload), WORKSPACE))
+    place = replace(made_place(), files=act.files)
+    now = int(NOW.timestamp() * 1000)
+    return dry_run(request, place, policy(name), agent="agent", now_ms=now, max_tier=Tier.POLICY)
+
+
+def commands() -> Iterator[Act]:
+    data = _read("benign/commands.yaml")
+    worlds = {name: _world(entries) for name, entries in data["worlds"].items()}
+    for group in data["groups"]:
+        for line in group["run"]:
+            yield Act(
+                type="execute_command",
+                payload={"command": str(line)},
+                files=worlds[group["world"]],
+                group=group["name"],
+                asked=group.get("asked"),
+                share=group["share"] / 1000 / len(group["run"]),
+            )
+
+
+def documents() -> Iterator[Act]:
+    files = _world({"docs/guide.md": "old\n", "src/a.py": "x = 1\n"})
+    for text in _read("benign/documents.yaml")["texts"]:
+        carried: list[tuple[str, str, dict[str, Any]]] = [
+            (name, "execute_command", {"command": form.format(word=shlex.quote(text), text=text)})
+            for name, form in _AS_COMMAND.items()
+        ]
+        carried += [
+            ("write", "write_file", {"path": "docs/new.md", "content": f"# Notes\n\n{text}\n"}),
+            ("edit", "edit_file", {"path": "docs/guide.md", "old": "old", "new": text}),
+            ("git", "git_commit", {"message": text}),
+            ("notify", "notify", {"message": f"I wrote: {text}"}),
+            ("search", "grep_files", {"pattern": text, "path": "docs"}),
+        ]
+        for name, kind, payload in carried:
+            yield Act(type=kind, payload=payload, files=files, group=f"texts, {name}")
+
+
+def tools() -> Iterator[Act]:
+    data = _read("benign/tools.yaml")
+    files = _world(data["files"])
+    for group in data["groups"]:
+        for action in group["actions"]:
+            yield Act(
+                type=action["type"],
+                payload=action["payload"],
+                files=files,
+                group=group["name"],
+                asked=group.get("asked"),
+            )
+
+
+def sessions() -> tuple[Session, ...]:
+    """Every file of `corpora/work`. A call is `SECOND TOOL WORDS`; what the session's edits replace is there."""
+    found = []
+    for path in sorted((CORPORA / "work").glob("*.yaml")):
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        programs = INSTALLED | set(data["programs"].split())
+        edited = {line.split(" ", 2)[2]: "old\n" for line in data["calls"] if line.split(" ", 2)[1] == "edit"}
+        files = _world({**data["files"], **edited, "run": data["run"]}, programs)
+        calls = tuple(_call(line, files, path.stem) for line in data["calls"])
+        found.append(Session(name=path.stem, about=data["about"], calls=calls))
+    return tuple(found)
+
+
+def _call(line: str, files: MadeFiles, group: str) -> Act:
+    second, tool, words = (*line.split(" ", 2), "")[:3]
+    pattern, _, where = words.rpartition(" ")
+    kind, payload = {
+        "$": ("execute_command", {"command": words}),
+        "ls": ("list_directory", {"path": words}),
+        "read": ("read_file", {"path": words}),
+        "write": ("write_file", {"path": words, "content": "x = 1\n"}),
+        "edit": ("edit_file", {"path": words, "old": "old", "new": "new"}),
+        "glob": ("search_files", {"pattern": words}),
+        "grep": ("grep_files", {"pattern": pattern.strip('"'), "path": where}),
+        "search": ("memory_search", {"query": words}),
+        "notify": ("notify", {"message": words}),
+        "http": ("http_request", None),
+        "tool": ("", None),
+    }[tool]
+    if payload is None:
+        given = json.loads(words)
+        kind, payload = (kind, given) if kind else (given["type"], given["payload"])
+    return Act(type=kind, payload=payload, files=files, group=group, at=int(second))
+
+
+def _read(name: str) -> Any:
+    return yaml.safe_load((CORPORA / name).read_text(encoding="utf-8"))
+
+
+def _world(entries: Mapping[str, str], programs: frozenset[str] | set[str] = INSTALLED) -> MadeFiles:
+    """`run` names the files that can be run; the workspace is a repository with a remote."""
+    made = {
+        ".git/HEAD": MadeFile(content=b"ref: refs/heads/main\n"),
+        ".git/config": MadeFile(content=b'[remote "origin"]\n\turl = https://github.com/x/y.git\n'),
+        ".git/objects": MadeFile(directory=True),
+        ".git/refs": MadeFile(directory=True),
+    }
+    made |= {path: MadeFile(content=text.encode()) for path, text in entries.items() if path != "run"}
+    made |= {path: MadeFile(content=b"#!/bin/sh\nls # old\n", mode=0o755) for path in entries.get("run", "").split()}
+    return MadeFiles(made, home=HOME, cwd=WORKSPACE, programs=frozenset(programs))
