@@ -8,7 +8,7 @@ from pathlib import Path
 SOAK = os.environ.get("SHIELD_SOAK") == "1"
 _SIZES = {  # name: (CI, soak)
     "cel_differential": (4_000, 200_000),
-    "shell_fuzz": (3_000, 50_000),
+    "shell_values": (300, 50_000),
     "canonical_differential": (2_000, 200_000),
     "resolver_trees": (150, 20_000),
     "kill_rounds": (4, 200),
@@ -22,11 +22,18 @@ _SIZES = {  # name: (CI, soak)
     "storm_root": (24, 3_000),
     "quiet_actions": (114, 5_000),
     "execution_contract": (300, 20_000),
+    "bash_differential": (3_000, 50_000),
+    "bash_variants": (120, 20_000),
     "audit_fuzz_text": (500, 200_000),
     "audit_fuzz_files": (25, 5_000),
     "audit_fuzz_guided": (2, 120),
     "audit_second": (60, 5_000),
+    "lint_logic": (100, 20_000),
     "audit_redaction": (2, 60),
+    "prefilter_lines": (300, 10_000),
+    "host_readers": (6_000, 100_000),
+    "shell_parsers_lines": (1_000, 100_000),
+    "shell_parsers_fuzz": (500, 50_000),
 }
 
 

@@ -609,7 +609,8 @@ def test_state_by_every_name(name):
 
 
 def test_what_only_runs_may_know_is_asked():
-    for line in ("cat $(echo ~/.shield/audit.db)", "cat $(cat a.txt)", "echo x > /home/user/{.shield,x}/audit.db"):
+    assert blocked_by_protection(run("cat $(echo ~/.shield/audit.db)"))
+    for line in ("cat $(cat a.txt)", "echo x > /home/user/{.shield,x}/audit.db"):
         assert run(line).decision is Decision.ESCALATE
 
 

@@ -6,7 +6,7 @@ is not known.
 
 import posixpath
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -15,7 +15,7 @@ from shield.facts.filesystem import FileKind, FileSystemUnknownError
 from shield.facts.place import Place
 from shield.facts.snapshot import Snapshot
 
-__all__ = ["Look", "Met", "look_beneath"]
+__all__ = ["Look", "Met", "holds_name", "look_beneath"]
 
 _MAX_ENTRIES = 20_000
 _MAX_IN_ALL = 40_000  # of one action, after which no further tree is walked
@@ -66,6 +66,24 @@ def look_beneath(top: str, place: Place, look: Look) -> Met:
     files.looked[top, look] = met
     files.walked += seen
     return met
+
+
+def holds_name(top: str, place: Place, matches: Callable[[str], bool]) -> bool:
+    """Whether the path of an entry beneath the resolved directory `top` matches, or that is not known."""
+    files = place.files
+    key = (top, matches.__qualname__)
+    known = files.looked.get(key) if isinstance(files, Snapshot) else None
+    if isinstance(known, bool):
+        return known
+    if isinstance(files, Snapshot) and files.walked > _MAX_IN_ALL:
+        return True
+    walk = _Walk(place, Look(follows=True, secrets=False))
+    found = walk.kind(top) is FileKind.DIRECTORY and any(matches(entry[0]) for entry in walk.entries(top))
+    found |= walk.short
+    if isinstance(files, Snapshot):
+        files.looked[key] = found
+        files.walked += walk.seen
+    return found
 
 
 def _look(top: str, place: Place, look: Look) -> tuple[Met, int]:

@@ -7,8 +7,9 @@ import pytest
 import yaml
 
 from policy_conditions import shipped
+from shield.facts.categories import CATEGORIES
 from shield.policy.lint import CODES, Sure, lint
-from shield.policy.lint.vocabulary import CATEGORIES, unknown_word
+from shield.policy.lint.vocabulary import unknown_word
 from shield.policy.load import add_workspace, load_text
 from shield.policy.shelf import Shelf, shipped_shelf
 from shield.policy.tools.sources import read_sources

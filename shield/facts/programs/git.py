@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from shield.facts.filesystem import FileSystemUnknownError
 from shield.facts.paths import path_fact
+from shield.facts.programs.forwarding import command_among, glimpse
 from shield.facts.programs.git_repository import git_dirs, judge_repository, settings
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.model import Use
@@ -27,6 +28,8 @@ def _git(call: Invocation) -> bool:
     ):
         reading.code = True
         reading.run(RunsCode.INLINE)
+        said = (value.text.partition("=")[2] for value in arguments.values("-c"))
+        reading.nested += glimpse(call.name, (text.lstrip("!") for text in said))
     if arguments.has("--bare"):
         reading.run(RunsCode.WORKSPACE)  # this directory is the repository, whatever else is around it
     if arguments.has("-p", "--paginate"):
@@ -223,6 +226,7 @@ def _stash(call: Invocation) -> bool:
 
 def _anything(call: Invocation) -> bool:
     call.reading.run(RunsCode.WORKSPACE)
+    call.reading.nested += command_among(call.name, call.words, lines=True)
     for word in call.words:
         if word.text.startswith(("/", "~", "./", "../")):
             call.reading.use(Use.ANY, word)
@@ -234,7 +238,8 @@ def _writes(call: Invocation) -> bool:
     if call.name.endswith(" rm"):
         for word in call.operands:
             call.reading.path(word, Access.DELETE, recursive=call.arguments.has("-r"))
-    if call.arguments.has("-i", "-e", "--edit", "--interactive", "-S", "--gpg-sign"):
+    signs = call.arguments.has("-S") and not call.name.endswith(" restore")  # there it is `--staged`
+    if signs or call.arguments.has("-i", "-e", "--edit", "--interactive", "--gpg-sign"):
         call.reading.run(RunsCode.INLINE)
     if call.name.endswith(" commit") and not call.arguments.has(
         "-m", "--message", "-F", "--file", "--no-edit", "-C", "--dry-run"

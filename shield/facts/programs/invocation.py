@@ -9,7 +9,7 @@ from shield.facts.place import Place
 from shield.facts.programs.arguments import Arguments, read_arguments
 from shield.facts.programs.leading import mention_value
 from shield.facts.programs.model import Model, Use
-from shield.facts.programs.reading import Nested, NestedKind, Reading, Value
+from shield.facts.programs.reading import Listing, Nested, NestedKind, Reading, Value
 from shield.types import Access, Operation, RunsCode
 
 __all__ = ["Context", "Invocation", "Special", "read_invocation"]
@@ -19,7 +19,8 @@ __all__ = ["Context", "Invocation", "Special", "read_invocation"]
 class Context:
     """Where the invocation stands. `bases`: the directories it may run in (None: anywhere). `piped`: another command
     or a here-document feeds it; `fetched`: what feeds it came from the network; `stdin`: what feeds it, where that is a
-    constant text; `whole`: this command, and no other before it, reads that from its first byte."""
+    constant text; `whole`: this command, and no other before it, reads that from its first byte; `names`: what feeds it
+    is a list of names."""
 
     place: Place
     bases: tuple[str | None, ...] = (None,)
@@ -27,6 +28,7 @@ class Context:
     fetched: bool = False
     stdin: str | None = None
     whole: bool = False
+    names: Listing | None = None
 
     @property
     def base(self) -> str | None:
@@ -98,6 +100,10 @@ def read_invocation(
         for word in words:
             if word.adrift:
                 reading.path(word, Access.READ)
+            if word.adrift and word.pattern is not None:
+                # A file lies there whose name is such an option (`-t..` for `cp *`).
+                reading.code = True
+                reading.caution()
     return reading
 
 

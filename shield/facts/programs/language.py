@@ -6,9 +6,11 @@ from types import MappingProxyType
 
 from shield.facts.beneath import Look
 from shield.facts.programs.awk import awk_prints_only
+from shield.facts.programs.forwarding import glimpse
 from shield.facts.programs.invocation import Invocation, Special
+from shield.facts.programs.listing import printed_by_grep
 from shield.facts.programs.model import Use
-from shield.facts.programs.reading import Value, plain_globs
+from shield.facts.programs.reading import Listing, Value, plain_globs
 from shield.types import Access, RunsCode
 
 __all__ = ["LANGUAGE"]
@@ -29,6 +31,7 @@ _JQ_ACTIVE = re.compile(r"\b(?:input_filename|import|include|env|debug|load|strl
 _PLAIN_SUFFIXES = frozenset((".bak", ".orig", ".old", ".backup", "~"))
 
 
+_MAX_SCRIPT = 4_096
 _NAME = re.compile(r"[A-Za-z_]\w*\Z")
 
 
@@ -44,12 +47,37 @@ def _sed(call: Invocation) -> bool:
         if not (script.fixed and _sed_plain(script.text)):
             # `w`, `r`, `e`, `W`, `R`, `s///w`, `s///e`, blocks, and all that is not surely none of them.
             reading.run(RunsCode.INLINE)
+            _sed_shows(call, script.text)
     in_place = arguments.has("-i", "--in-place")
     for operand in operands:
         reading.use(Use.EDIT if in_place else Use.READ, operand)
     for suffix in arguments.values("-i", "--in-place"):
         _backups(call, suffix, operands)
     return True
+
+
+_SED_PLACE = r"(?:^|[;{}\n])\s*(?:[\d$,~+!\s]|/(?:[^/\\\n]|\\.)*/I?)*"
+_SED_FILES = re.compile(_SED_PLACE + r"([rRwW])\s+([^\n;}]+)")
+_SED_RUNS = re.compile(_SED_PLACE + r"e\s+([^\n]+)")
+_SED_CHANGES = re.compile(
+    r"s([/|,#@:!%+])(?:(?!\1)[^\\\n]|\\.)*\1((?:(?!\1)[^\\\n]|\\.)*)\1[gpiImM0-9]*(e|w\s*[^\n;}]+)"
+)
+
+
+def _sed_shows(call: Invocation, script: str) -> None:
+    """Files and commands that the script names: `w FILE`, `r FILE`, `e COMMAND`, `s/x/COMMAND/e`, `s/x/y/w FILE`."""
+    if len(script) > _MAX_SCRIPT:
+        return
+    for command, name in _SED_FILES.findall(script):
+        file = Value(text=name.strip(), head=name.strip())
+        call.reading.path(file, Access.READ if command in "rR" else Access.WRITE)
+    lines = _SED_RUNS.findall(script)
+    for _, text, flag in _SED_CHANGES.findall(script):
+        if flag == "e":
+            lines.append(text)
+        else:
+            call.reading.path(Value(text=flag[1:].strip(), head=flag[1:].strip()), Access.WRITE)
+    call.reading.nested += glimpse(call.name, lines)
 
 
 def _backups(call: Invocation, suffix: Value, operands: list[Value]) -> None:
@@ -91,10 +119,29 @@ def _awk(call: Invocation) -> bool:
     for program in programs:
         if not (program.fixed and awk_prints_only(program.text)):
             reading.run(RunsCode.INLINE)
+            _awk_shows(call, program.text)
     for operand in operands:
         if not (operand.fixed and _NAME.match(operand.text.partition("=")[0]) and "=" in operand.text):
             reading.use(Use.READ, operand)
     return True
+
+
+_AWK_TEXT = r"\"((?:[^\"\\\n]|\\.)*)\""
+_AWK_RUNS = re.compile(rf"system\s*\(\s*{_AWK_TEXT}|\|&?\s*{_AWK_TEXT}|{_AWK_TEXT}\s*\|&?\s*getline")
+_AWK_WRITES = re.compile(rf">>?\s*{_AWK_TEXT}")
+_AWK_READS = re.compile(rf"<\s*{_AWK_TEXT}|ARGV\[\w+\]\s*=\s*{_AWK_TEXT}")
+
+
+def _awk_shows(call: Invocation, program: str) -> None:
+    """Files and commands that stand in the program as constants."""
+    if len(program) > _MAX_SCRIPT:
+        return
+    lines = ("".join(found).replace('\\"', '"') for found in _AWK_RUNS.findall(program))
+    call.reading.nested += glimpse(call.name, lines)
+    for name in _AWK_WRITES.findall(program):
+        call.reading.path(Value(text=name, head=name), Access.WRITE)
+    for found in _AWK_READS.findall(program):
+        call.reading.path(Value(text="".join(found), head="".join(found)), Access.READ)
 
 
 def _jq(call: Invocation) -> bool:
@@ -121,6 +168,7 @@ def _grep(call: Invocation) -> bool:
     look = _searched(call)
     if not arguments.has("-e", "--regexp", "-f", "--file") and operands and not operands[0].many:
         operands.pop(0)
+    named = tuple(operands)  # names that are printed begin with one of these
     if not operands and call.recursive:
         operands = [Value(text=".", head=".")]
     recursive = call.recursive or any(value.text == "recurse" for value in arguments.values("-d", "--directories"))
@@ -128,6 +176,9 @@ def _grep(call: Invocation) -> bool:
         recursive, operands = True, operands or [Value(text=".", head=".")]
     for operand in operands:
         call.reading.path(operand, Access.READ, recursive=recursive, look=look)
+    if recursive and not call.reading.cautious:
+        flags = [option.name for option, _ in arguments.given]
+        call.reading.prints = printed_by_grep(flags, named, Listing(named, look))
     return True
 
 

@@ -5,16 +5,19 @@ tools of the project's own that they start.
 """
 
 import posixpath
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
 from shield.facts.filesystem import FileKind
 from shield.facts.paths import resolve_path
+from shield.facts.programs.forwarding import glimpse
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.leading import mention_value
 from shield.facts.programs.mention import mention
 from shield.facts.programs.model import Option, Use
 from shield.facts.programs.reading import Value
+from shield.facts.programs.recipes import made_by_rules, package_scripts
 from shield.types import Access, Operation, RunsCode
 
 __all__ = ["PROJECT", "bases_of", "own_program"]
@@ -61,7 +64,25 @@ def _project(call: Invocation) -> bool:
         reading.unknown.append(f"what `{call.name[:80]} {operands[0].text[:80]}` does is not known")
     for word in operands:
         mention(call, word, Access.READ, *([Access.WRITE] if edits else []))
+    _scripts(call, operands)
     return True
+
+
+_MANAGERS = frozenset(("bun", "npm", "pnpm", "yarn"))
+_RUNS = frozenset(("run", "run-script", "rum", "urn"))
+_NAMED = {"t": "test", "tst": "test", "test": "test", "start": "start", "stop": "stop", "restart": "restart"}
+
+
+def _scripts(call: Invocation, operands: list[Value]) -> None:
+    """`npm run NAME`, `yarn NAME`, `npm test`: the script of that name in package.json."""
+    manager, _, verb = call.name.partition(" ")
+    if manager not in _MANAGERS:
+        return
+    named = _NAMED.get(verb)
+    if (verb in _RUNS or not verb) and operands and operands[0].fixed:
+        named = operands[0].text
+    if named is not None:
+        package_scripts(call.reading, manager, named, call.context.place, bases_of(call))
 
 
 def _use(call: Invocation, use: Use, value: Value) -> None:
@@ -98,6 +119,15 @@ def _option(call: Invocation, word: Value, words: list[Value]) -> tuple[Option |
     return option, words.pop(0)
 
 
+_MAKE_VALUES = frozenset(("-C", "--directory", "-I", "--include-dir", "-o", "--old-file", "-W", "--what-if", "--eval"))
+_SHELL_CALL = re.compile(r"\$[({]shell\s+([^(){}]*)[)}]")
+
+
+def _recipe(text: str) -> list[str]:
+    """The commands of rules: behind the first `;` of a line, or after a tab."""
+    return [line.partition(";")[2].strip() if not line.startswith("\t") else line[1:] for line in text.split("\n")]
+
+
 def _make(call: Invocation) -> bool:
     """make(1): `NAME=value` words set variables, which its recipes hand to a shell."""
     for word in call.words:
@@ -105,7 +135,40 @@ def _make(call: Invocation) -> bool:
             continue
         if "=" in word.text and not word.text.startswith("-") and _SHELL_MARKS & set(word.text):
             call.reading.run(RunsCode.INLINE)
-    return _project(call)
+        name, _, value = word.text.partition("=")
+        if name.rstrip(":?+") in ("SHELL", ".SHELLFLAGS"):
+            # every recipe is handed to it
+            call.reading.run(RunsCode.INLINE)
+            call.reading.nested += glimpse(call.name, [value])
+        elif name == "--eval":
+            call.reading.nested += glimpse(call.name, [*_SHELL_CALL.findall(value), *_recipe(value)])
+    _project(call)
+    _recipes(call)
+    return True
+
+
+def _recipes(call: Invocation) -> None:
+    """What the rules of the makefile say of the targets."""
+    targets: list[str] = []
+    given: dict[str, str] = {}
+    files: list[str] = []
+    words = list(call.words)
+    while words:
+        text = words.pop(0).text
+        name, equals, value = text.partition("=")
+        if text in ("-f", "--file", "--makefile") and words:
+            files.append(words.pop(0).text)
+        elif name in ("--file", "--makefile") and equals:
+            files.append(value)
+        elif text.startswith("-f") and len(text) > 2:
+            files.append(text[2:])
+        elif text in _MAKE_VALUES and words:
+            words.pop(0)
+        elif equals and not text.startswith("-"):
+            given[name.rstrip(":?+")] = value
+        elif not text.startswith("-"):
+            targets.append(text)
+    made_by_rules(call.reading, "make", targets, given, files, call.context.place, bases_of(call))
 
 
 def own_program(call: Invocation, word: Value, folders: tuple[str, ...] = _ENVIRONMENTS) -> Value:

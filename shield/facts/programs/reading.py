@@ -10,7 +10,7 @@ from shield.facts.programs.model import ALL_OPERATIONS, Use
 from shield.facts.programs.statements import only_reads
 from shield.types import Access, Operation, RunsCode
 
-__all__ = ["Nested", "NestedKind", "PathUse", "Reading", "Value", "plain_globs"]
+__all__ = ["Listing", "Nested", "NestedKind", "PathUse", "Reading", "Value", "plain_globs"]
 
 _RUN_ORDER = (RunsCode.NONE, RunsCode.WORKSPACE, RunsCode.INLINE, RunsCode.FETCHED)
 
@@ -22,7 +22,8 @@ class Value(NamedTuple):
     characters made literal. `many`: it may become any number of words. `head` is what it surely begins with.
     `source` is how it was written where a tilde was
     expanded. `bare` is the text with every unknown part empty. `roots`: it stands for entries beneath these (`find`'s
-    `{}`).
+    `{}`). `unset`: the words that it is where the names in it that nothing is known to set are not set; None where it
+    hangs on anything else.
     """
 
     text: str
@@ -35,6 +36,7 @@ class Value(NamedTuple):
     look: Look | None = None  # which entries beneath `roots`
     source: str | None = None
     number: bool = False  # an integer of unknown value, zero or more: neither an option nor a path of its own making
+    unset: "tuple[Value, ...] | None" = None
 
     @property
     def shown(self) -> str:
@@ -52,6 +54,20 @@ class Value(NamedTuple):
     def fixed(self) -> bool:
         """One word of known text."""
         return self.known and self.pattern is None and self.roots is None
+
+
+class Listing(NamedTuple):
+    """What a program prints, where that is names and nothing else: of entries beneath `roots`, as `look` says, each of
+    which begins with its root. `nul`: a NUL byte ends each; otherwise a newline does."""
+
+    roots: tuple[Value, ...]
+    look: Look
+    nul: bool = False
+
+    @property
+    def value(self) -> Value:
+        """Any of them, as a word."""
+        return Value(text="{}", head="/", bare="", roots=self.roots, look=self.look)
 
 
 class NestedKind(Enum):
@@ -108,6 +124,8 @@ class Reading:
     program_unknown: bool = False
     reshapes: bool = False  # may put links or whole trees where later commands of the line look
     moved: Value | None = None  # -C and the like: where relative paths start
+    prints: Listing | None = None
+    said: list[str] = field(default_factory=list)  # statements that are not followed, which may name files
 
     def caution(self) -> None:
         self.cautious = True
@@ -176,6 +194,7 @@ class Reading:
             case Use.SQL:
                 if not (value.fixed and only_reads(value.text)):
                     self.run(RunsCode.INLINE)
+                    self.said.append(value.text)
             case Use.DATABASE:
                 self._database(value)
             case Use.SHELL:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 from types import MappingProxyType
 
+from shield.facts.programs.forwarding import glimpse
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.reading import Nested, NestedKind, Value
 from shield.types import Access, Operation, RunsCode
@@ -36,6 +37,8 @@ def _netcat(call: Invocation) -> bool:
         if word.fixed and re.match(r"-\w*[ec]|--(?:exec|sh-exec|lua-exec)", word.text):
             reading.run(RunsCode.INLINE)
             reading.code = True
+            joined = word.text.partition("=")[2]
+            reading.nested += glimpse(call.name, [joined or (words[0].text if words else "")])
         if word.fixed and word.text in ("-x", "--proxy") and words and words[0].fixed:
             reading.hosts.append(Value(text=words[0].text))
         if word.fixed and word.text in _NETCAT_VALUE:
@@ -125,6 +128,8 @@ def _ssh(call: Invocation) -> bool:
         reading.hosts.append(
             Value(text="ssh://" + host.text if host.fixed and "://" not in host.text else host.text, known=host.known)
         )
+    if words and words[0].fixed and words[0].text == "--":
+        words.pop(0)
     if words:
         line = " ".join(word.text for word in words)
         known = all(word.fixed for word in words)

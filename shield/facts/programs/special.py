@@ -7,16 +7,20 @@ from types import MappingProxyType
 
 from shield.facts.beneath import Look
 from shield.facts.programs.administration import ADMINISTRATION
+from shield.facts.programs.editors import EDITORS
+from shield.facts.programs.forwarding import glimpse
 from shield.facts.programs.git import GIT
 from shield.facts.programs.interpreters import INTERPRETERS
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.language import LANGUAGE
+from shield.facts.programs.listing import printed_by_find, taken_apart
 from shield.facts.programs.model import Use
 from shield.facts.programs.packages import PACKAGES
 from shield.facts.programs.project import PROJECT
-from shield.facts.programs.reading import PathUse, Value, plain_globs
+from shield.facts.programs.reading import Listing, PathUse, Value, plain_globs
 from shield.facts.programs.toolchain import TOOLCHAIN
 from shield.facts.programs.transfer import TRANSFER
+from shield.facts.programs.wrapping import WRAPPING
 from shield.types import Access, Operation, RunsCode
 
 __all__ = ["SPECIALS"]
@@ -93,7 +97,14 @@ def _find(call: Invocation) -> bool:
         else:
             reading.flags.append(name)
             reading.caution()
+    reading.prints = _find_prints(call, roots, look)
     return True
+
+
+def _find_prints(call: Invocation, roots: list[Value], look: Look) -> Listing | None:
+    if call.reading.cautious or call.reading.loose:
+        return None
+    return printed_by_find(call.words, roots, Listing(tuple(roots), look))
 
 
 # Parts of an expression that can only leave entries out, so that those before and after them still hold.
@@ -165,23 +176,38 @@ def _xargs(call: Invocation) -> bool:
     if call.arguments.has("-i", "--replace") and not replace:
         replace = ["{}"]
     words = call.operands or [Value(text="echo", head="echo")]
+    named = _named(call)
     if replace:
-        command = [
-            Value(
-                text=word.text,
-                known=False,
-                many=False,
-                head=word.text.partition(replace[0])[0],
-                bare=word.text.replace(replace[0], ""),
-            )
-            if replace[0] and replace[0] in word.text
-            else word
-            for word in words
-        ]
+        command = [_filled(word, replace[0], named) for word in words]
+    elif named is not None:
+        if not call.arguments.has("-r", "--no-run-if-empty"):
+            call.command(list(words))  # of an empty list it is started once, without a name
+        command = [*words, named]
     else:
         command = [*words, Value(text="$(xargs)", known=False, many=True, bare="")]
     call.command(command)
     return True
+
+
+def _named(call: Invocation) -> Value | None:
+    """A word that the command gets, where xargs reads a list of names from a program that prints nothing else."""
+    arguments, context = call.arguments, call.context
+    if context.names is None or arguments.foreign or arguments.has("-a", "--arg-file", "-R", "--process-slot-var"):
+        return None
+    ends = arguments.values("-d", "--delimiter")
+    if any(value.text != "\\n" for value in ends):
+        return None
+    return taken_apart(context.names, context.place, context.bases, nul=arguments.has("-0", "--null"))
+
+
+def _filled(word: Value, mark: str, named: Value | None) -> Value:
+    """A word of the command with the name in the place of `mark`."""
+    if not mark or mark not in word.text:
+        return word
+    if named is not None and word.text == mark:
+        return named
+    lead = word.text.partition(mark)[0]
+    return Value(text=word.text, known=False, many=False, head=lead, bare=word.text.replace(mark, ""))
 
 
 def _dd(call: Invocation) -> bool:
@@ -278,6 +304,8 @@ def _tar(call: Invocation) -> bool:
     for value in arguments.values("-C", "--directory", "--cd"):
         reading.path(value, Access.LIST)
     moved = arguments.values("-C", "--directory", "--cd")
+    actions = arguments.values("--checkpoint-action")
+    reading.nested += glimpse(call.name, (value.text.removeprefix("exec=") for value in actions))
     archives = [value for value in arguments.values("-f", "--file") if value.text != "-"]
     for archive in archives:
         if ":" in archive.text and not arguments.has("--force-local"):
@@ -430,13 +458,6 @@ def _test(call: Invocation) -> bool:
     return True
 
 
-def _code(call: Invocation) -> bool:
-    """Runs what its arguments say, in a way that is not followed."""
-    call.reading.run(RunsCode.INLINE)
-    call.reading.code = True
-    return True
-
-
 _OWN: dict[str, Special] = {
     "find": _find,
     "xargs": _xargs,
@@ -455,8 +476,19 @@ _OWN: dict[str, Special] = {
     "own_process": _own_process,
     "printf": _printf,
     "test": _test,
-    "code": _code,
 }
 SPECIALS: Mapping[str, Special] = MappingProxyType(
-    {**_OWN, **ADMINISTRATION, **LANGUAGE, **GIT, **INTERPRETERS, **PACKAGES, **PROJECT, **TOOLCHAIN, **TRANSFER}
+    {
+        **_OWN,
+        **ADMINISTRATION,
+        **EDITORS,
+        **GIT,
+        **INTERPRETERS,
+        **LANGUAGE,
+        **PACKAGES,
+        **PROJECT,
+        **TOOLCHAIN,
+        **TRANSFER,
+        **WRAPPING,
+    }
 )

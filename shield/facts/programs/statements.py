@@ -21,6 +21,8 @@ savepoint release listen notify import refresh cluster comment security handler 
 procedure function trigger language program returning declare fetch move prepare deallocate discard
 """
 _NEVER = frozenset(_NEVER_TEXT.split())
+# Tables of SQLite's shell that read files: `SELECT data FROM fsdir WHERE path = '…'`.
+_FILES = re.compile(r"\b(?:fsdir|lsdir|zipfile|archive|csv|vsv)\b", re.IGNORECASE)
 # What may stand before a parenthesis: words of the grammar, and functions that compute (SQLite, PostgreSQL, MySQL).
 _CALLS_TEXT = """
 in as and or not on over exists any all some values union except intersect select from where by having between like
@@ -65,7 +67,7 @@ def only_reads(text: str) -> bool:
         return False
     if any(form.fullmatch(text) for form in (_SQLITE, _POSTGRES, _PRAGMA, _SHOW)):
         return True
-    if _COMMAND_LINE.search(text):
+    if _COMMAND_LINE.search(text) or _FILES.search(text):
         return False
     statements: list[list[str]] = [[]]
     at = 0
@@ -93,6 +95,8 @@ def _query(tokens: list[str]) -> bool:
         before = words[index - 1] if index else ""
         if named and following == "(" and (word not in _CALLS or before == "."):
             # A table's name may stand there, too: `WITH x(a) AS …`. What it is cannot be told from a call.
+            return False
+        if word == "]" and following == "(":  # SQLite takes `[readfile]` for a name
             return False
         if word in _NEVER and not (word == "replace" and following == "(" and index):
             return False

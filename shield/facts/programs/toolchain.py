@@ -31,6 +31,10 @@ def _compiler(call: Invocation) -> bool:
                 reading.path(words.pop(0), Access.WRITE)
         elif word.fixed and text.startswith("-o") and len(text) > 2:
             reading.path(Value(text=text[2:], head=text[2:]), Access.WRITE)
+        elif word.fixed and text.startswith("@") and len(text) > 1:
+            # the words of that file take its place, and an error shows them
+            reading.path(Value(text=text[1:], head=text[1:]), Access.READ)
+            reading.caution()
         elif word.fixed and text.startswith(_STARTS):
             mention(call, word)
             if text.startswith("-wrapper") or "linker" in text or "ld-path" in text:

@@ -1,12 +1,13 @@
-"""Programs that move data between machines, and those that run a command elsewhere or in another environment."""
+"""Programs that move data between machines."""
 
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from shield.facts.programs.forwarding import glimpse
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.model import Use
-from shield.facts.programs.reading import Nested, NestedKind, Value
+from shield.facts.programs.reading import Value
 from shield.facts.programs.sockets import PIECE, SOCKETS, endpoint
 from shield.types import Access, Operation, RunsCode
 
@@ -171,6 +172,8 @@ def _lookup(call: Invocation) -> bool:
     for word in call.words:
         if word.fixed and word.text.startswith("@"):
             call.reading.hosts.append(Value(text=word.text[1:]))
+        elif word.fixed and call.name == "whois" and re.match(r"-h.|--host=", word.text):
+            call.reading.hosts.append(Value(text=word.text.partition("=")[2] or word.text[2:]))
         elif word.fixed and word.text in ("-f", "-k"):
             call.reading.caution()
         elif not word.text.startswith(("-", "+")):
@@ -198,6 +201,8 @@ def _scp(call: Invocation) -> bool:
             if re.match(r"-[oSeF]|--rsh|--rsync-path", text):
                 reading.run(RunsCode.INLINE)
                 reading.code = True
+                line = text.partition("=")[2] or (words[0].text if words else "")
+                reading.nested += glimpse(call.name, [line.partition("ProxyCommand=")[2] or line])
             if re.fullmatch(r"-[cDFiJloPSXe]", text) and words:
                 value = words.pop(0)
                 if text in ("-i", "-F"):
@@ -229,180 +234,6 @@ def _rsync(call: Invocation) -> bool:
     return True
 
 
-def _ip(call: Invocation) -> bool:
-    reads = {
-        "a",
-        "addr",
-        "address",
-        "route",
-        "r",
-        "link",
-        "show",
-        "list",
-        "ls",
-        "neigh",
-        "-4",
-        "-6",
-        "-br",
-        "-j",
-        "-o",
-        "-s",
-    }
-    call.reading.operations.add(Operation.READ)
-    if any(not word.fixed or word.text not in reads for word in call.words):
-        call.reading.caution()
-    return True
-
-
-# --- wrappers ------------------------------------------------------------------------------------------------------
-
-_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)\Z", re.DOTALL)
-
-
-def _split_assignments(words: list[Value]) -> tuple[list[tuple[str, str]], list[Value]]:
-    assignments: list[tuple[str, str]] = []
-    rest = list(words)
-    while rest and (match := _ASSIGNMENT.match(rest[0].text)) and (rest[0].fixed or match[1] in rest[0].head):
-        assignments.append((match[1], match[2]))
-        rest.pop(0)
-    return assignments, rest
-
-
-def _wrap(call: Invocation, words: list[Value], assignments: list[tuple[str, str]], *, external: bool = True) -> None:
-    if words:
-        call.reading.operations.add(Operation.EXECUTE)
-        call.reading.nested.append(
-            Nested(
-                kind=NestedKind.ARGV,
-                words=tuple(words),
-                via=(call.name,),
-                assignments=tuple(assignments),
-                moved=call.reading.moved,
-                external=external,
-            )
-        )
-
-
-def _wrap_environment(call: Invocation) -> bool:
-    """sudo, doas: assignments may stand before the command; `-e`, `-i` and `-s` are foreign to the table."""
-    if call.arguments.foreign or call.arguments.has("-R", "--chroot"):
-        call.reading.code = True
-    assignments, words = _split_assignments(call.operands)
-    _wrap(call, words, assignments)
-    return True
-
-
-def _env(call: Invocation) -> bool:
-    """env(1): `-S` splits a string into words itself, `-i` and `-u` change what the command finds."""
-    reading, words = call.reading, list(call.words)
-    changed = False
-    while words and words[0].fixed and words[0].text.startswith("-") and len(words[0].text) > 1:
-        text = words.pop(0).text
-        reading.flags.append(text.partition("=")[0])
-        if text == "--":
-            break
-        if text in ("-i", "--ignore-environment"):
-            changed = True
-        elif text in ("-0", "--null", "-v", "--debug", "--help", "--version"):
-            continue
-        elif text.startswith(("-u", "--unset")):
-            changed = True
-            if text in ("-u", "--unset"):
-                words = words[1:]
-        elif text.startswith(("-C", "--chdir")):
-            value = words.pop(0) if text in ("-C", "--chdir") and words else _tail(text)
-            reading.use(Use.CHDIR, value)
-        elif text.startswith(("-S", "--split-string")):
-            value = words.pop(0) if text in ("-S", "--split-string") and words else _tail(text)
-            if not value.fixed or re.search(r"[\\$'\"#]", value.text):
-                reading.code = True
-            words = [Value(text=piece, head=piece) for piece in value.text.split()] + words
-        else:
-            reading.caution()
-            reading.code = True
-    if words and words[0].fixed and words[0].text == "-":
-        changed = True
-        words.pop(0)
-    assignments, words = _split_assignments(words)
-    if changed:
-        # Without its PATH the program may be another one.
-        assignments = [*assignments, ("PATH", "")]
-    if not words:
-        reading.operations = {Operation.READ}
-        return True
-    _wrap(call, words, assignments)
-    return True
-
-
-def _tail(text: str) -> Value:
-    tail = text.partition("=")[2] if text.startswith("--") else text[2:]
-    return Value(text=tail, head=tail)
-
-
-def _nohup(call: Invocation) -> bool:
-    call.command(list(call.operands))
-    return True
-
-
-def _elsewhere(call: Invocation) -> bool:
-    """The command sees another root or namespace: what its paths mean is not known."""
-    call.reading.caution()
-    call.reading.code = True
-    words = call.operands[1:] if call.name.rpartition("/")[2] == "chroot" else call.operands
-    call.command(list(words), elsewhere=True)
-    return True
-
-
-def _watch(call: Invocation) -> bool:
-    """watch hands its words to `sh -c`, joined, unless `-x` is given."""
-    if call.arguments.has("-x", "--exec"):
-        call.command(list(call.operands))
-        return True
-    line = " ".join(word.text for word in call.operands)
-    known = all(word.fixed for word in call.operands)
-    if line:
-        call.reading.operations.add(Operation.EXECUTE)
-        call.reading.nested.append(
-            Nested(kind=NestedKind.SHELL, words=(Value(text=line, known=known, head=line),), via=(call.name,))
-        )
-    return True
-
-
-def _flock(call: Invocation) -> bool:
-    operands = call.operands
-    if operands:
-        call.reading.path(operands[0], Access.WRITE)
-    rest = operands[1:]
-    if rest and rest[0].fixed and rest[0].text in ("-c", "--command"):
-        if len(rest) > 1:
-            call.reading.use(Use.SHELL, rest[1])
-    elif rest:
-        call.command(rest)
-    return True
-
-
-def _busybox(call: Invocation) -> bool:
-    """The applet stands in for the program of its name; what it does is that program's, more or less."""
-    call.command(list(call.operands))
-    call.reading.caution()
-    return True
-
-
 TRANSFER: Mapping[str, Special] = MappingProxyType(
-    {
-        **SOCKETS,
-        "curl": _curl,
-        "wget": _wget,
-        "lookup": _lookup,
-        "scp": _scp,
-        "rsync": _rsync,
-        "ip": _ip,
-        "wrap_environment": _wrap_environment,
-        "env": _env,
-        "nohup": _nohup,
-        "elsewhere": _elsewhere,
-        "watch": _watch,
-        "flock": _flock,
-        "busybox": _busybox,
-    }
+    {**SOCKETS, "curl": _curl, "wget": _wget, "lookup": _lookup, "scp": _scp, "rsync": _rsync}
 )

@@ -6,10 +6,13 @@ otherwise the commands that can be seen are listed all the same and every one of
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 
 from shield.facts.place import Place
 from shield.facts.programs.model import Model, models
 from shield.facts.shell.line import Line
+from shield.facts.shell.parse import SecondParser
+from shield.facts.shell.shfmt import Shfmt, shfmt_binary
 from shield.types import CommandFact, Dynamic, HostFact, Operation, PathFact, RunsCode
 
 __all__ = ["MAX_COMMAND_BYTES", "Analyser", "ShellAnalysis", "analyse"]
@@ -35,9 +38,10 @@ _UNREADABLE = CommandFact(name="", runs_code=RunsCode.INLINE, dynamic=Dynamic.CO
 
 @dataclass(frozen=True, slots=True)
 class Analyser:
-    """The program models to judge by. Holds nothing that changes: one serves every thread."""
+    """The program models to judge by, and the second parser. One serves every thread."""
 
     programs: Mapping[str, Model]
+    second: SecondParser | None = None
 
     def analyse(self, command: str, place: Place, *, stdin: str | None = None) -> ShellAnalysis:
         """What `place.shell -c command` would do. Never raises; the work is bounded by the length of the line."""
@@ -48,7 +52,7 @@ class Analyser:
         if len(data) > MAX_COMMAND_BYTES:
             return _unread(f"the command line is longer than {MAX_COMMAND_BYTES} bytes")
         try:
-            line = Line(place, self.programs, stdin)
+            line = Line(place, self.programs, self.second, stdin)
             line.read(command)
         except (RecursionError, ValueError, KeyError, IndexError, AttributeError, TypeError, AssertionError) as error:
             # INVARIANT: a fault in the analysis is never consent.
@@ -72,8 +76,14 @@ class Analyser:
 
 
 def analyse(command: str, place: Place, *, stdin: str | None = None) -> ShellAnalysis:
-    """`Analyser.analyse` with the shipped program models."""
-    return Analyser(models()).analyse(command, place, stdin=stdin)
+    """`Analyser.analyse` with the shipped program models and shfmt."""
+    return Analyser(models(), _shfmt()).analyse(command, place, stdin=stdin)
+
+
+@cache
+def _shfmt() -> Shfmt:
+    """One for the process: it keeps its answers."""
+    return Shfmt(shfmt_binary())
 
 
 def _unread(reason: str) -> ShellAnalysis:

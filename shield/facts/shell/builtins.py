@@ -1,90 +1,28 @@
-"""Builtins that change the shell, or run something in it (bash(1) SHELL BUILTIN COMMANDS)."""
+"""Builtins that change the shell, or run something in it: what they touch (bash(1) SHELL BUILTIN COMMANDS).
+
+What they do to the shell itself stands in effects.py.
+"""
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
+from shield.facts.filesystem import FileKind, FileSystemUnknownError
 from shield.facts.paths import resolve_path
-from shield.facts.place import Place
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.model import Use
 from shield.facts.programs.reading import Nested, NestedKind, Value
-from shield.facts.shell.environment import Influence, influence
-from shield.facts.shell.expand import OWN_VARIABLES, State
+from shield.facts.programs.scripts import script_text
+from shield.facts.shell.conditions import read_test
+from shield.facts.shell.virtual import entered
 from shield.types import Access, Operation, RunsCode
 
-__all__ = ["BUILTIN_SPECIALS", "Effect", "carry_out"]
+__all__ = ["BUILTIN_SPECIALS"]
 
-_NAME = re.compile(r"([A-Za-z_]\w*)(?:=(.*))?\Z", re.DOTALL)
-_HARMLESS_SET = re.compile(r"[-+][eux]+\Z|[-+][eux]*o\Z")
-_HARMLESS_SET_NAMES = frozenset(["errexit", "nounset", "pipefail", "xtrace"])
-
-
-@dataclass(frozen=True, slots=True)
-class Effect:
-    """Where the shell may stand after the builtin succeeded and after it failed; empty: the shell has ended."""
-
-    success: tuple[str | None, ...]
-    failure: tuple[str | None, ...]
-    doubts: tuple[str, ...] = ()
-
-
-def carry_out(name: str, words: tuple[Value, ...], state: State, place: Place, *, conditional: bool) -> Effect:
-    """Apply a builtin's effect on the shell to `state`; `conditional`: it may not have run at all."""
-    stay = Effect(state.bases, state.bases)
-    if name == "cd":
-        return _cd(words, state, place)
-    if name in ("pushd", "popd"):
-        return Effect((None,), state.bases)
-    if name in ("exit", "return", "logout"):
-        return Effect((), ())
-    if name == "export":
-        return _export(words, state, stay, conditional=conditional)
-    return stay
-
-
-def _cd(words: tuple[Value, ...], state: State, place: Place) -> Effect:
-    operands = [word for word in words if not (word.fixed and word.text in ("-L", "-P", "-e", "-@", "--"))]
-    physical = any(word.text == "-P" for word in words)
-    if len(operands) > 1:
-        return Effect((None,), state.bases)
-    if not operands:
-        home = state.variables.get("HOME")
-        operands = [Value(text=home)] if home else [Value(text="", known=False)]
-    target = operands[0]
-    if not target.fixed or target.text.startswith("-") or state.variables.get("CDPATH") is not None:
-        return Effect((None,), state.bases)
-    dotted = ".." in target.text.split("/")
-    bases: list[str | None] = []
-    linked = False
-    for base in state.bases:
-        raw = target.text if target.text.startswith("/") else "./" + target.text
-        resolved = resolve_path(raw, place, base=base, expand_tilde=False)
-        linked |= resolved.symlink
-        # bash takes `..` off the name it knows, the kernel off the directory: with links on the way they differ.
-        unsure = dotted and not physical and (state.linked or resolved.symlink)
-        bases.append(None if unsure else resolved.path)
-    state.linked = (state.linked and not target.text.startswith("/")) or linked
-    return Effect(tuple(dict.fromkeys(bases)), state.bases)
-
-
-def _export(words: tuple[Value, ...], state: State, stay: Effect, *, conditional: bool) -> Effect:
-    doubts: list[str] = []
-    for word in words:
-        match = _NAME.match(word.text)
-        if match is None or not (word.fixed or (match[2] is not None and not word.many)):
-            doubts.append("`export` with options or names that are not constant")
-            continue
-        name = match[1]
-        kind = influence(name)
-        if kind is Influence.CODE or name in OWN_VARIABLES:
-            doubts.append(f"`{name}` is exported")
-        elif kind is not Influence.NONE:
-            state.exported.append(name)
-        if match[2] is not None:
-            state.variables[name] = match[2] if word.fixed and not conditional else None
-    return Effect(stay.success, stay.failure, tuple(doubts))
+_JOBS = re.compile(r"-[lnprs]+\Z")
+_WAIT = re.compile(r"-[nf]+\Z")
+_HARMLESS_SET = re.compile(r"[-+][efuvxmCb]+\Z|[-+][efuvxmCb]*o\Z")
+_HARMLESS_SET_NAMES = frozenset(["errexit", "nounset", "pipefail", "xtrace", "noglob", "noclobber"])
 
 
 # --- readers ---------------------------------------------------------------------------------------------------------
@@ -102,6 +40,8 @@ def _set(call: Invocation) -> bool:
     words = list(call.words)
     while words:
         word = words.pop(0)
+        if word.fixed and (word.text == "--" or not word.text.startswith(("-", "+"))):
+            return True  # the rest are positional parameters
         if not word.fixed or not _HARMLESS_SET.match(word.text):
             call.reading.code = True
             return True
@@ -115,11 +55,6 @@ def _set(call: Invocation) -> bool:
 def _hash(call: Invocation) -> bool:
     """hash -p FILE NAME: from then on NAME runs FILE."""
     call.reading.code |= any(not word.fixed or ("p" in word.text and word.text.startswith("-")) for word in call.words)
-    return True
-
-
-def _export_reader(call: Invocation) -> bool:
-    call.reading.code |= any(not word.fixed and not word.head for word in call.words)
     return True
 
 
@@ -145,12 +80,46 @@ def _eval(call: Invocation) -> bool:
 
 
 def _source(call: Invocation) -> bool:
-    """The file's commands run in this shell: what they are is not followed, and what comes after may be changed."""
-    call.reading.code = True
-    for word in call.words[:1]:
-        call.reading.use(Use.SCRIPT, word)
-    call.reading.run(RunsCode.WORKSPACE)
+    """The file's commands run in this shell: they are followed where the file is there and small."""
+    reading = call.reading
+    reading.run(RunsCode.WORKSPACE)
+    word = call.words[0] if call.words else None
+    file = _sourced(word, call) if word is not None and word.fixed else None
+    text = script_text(file, call.context.place) if file is not None else None
+    if word is not None:
+        reading.use(Use.SCRIPT, word)
+        if file is not None:
+            reading.path(word, Access.EXECUTE)
+    if word is None or text is None:
+        # what comes after may be changed by it
+        reading.code = True
+        return True
+    if entered(word.text, call.context.place, call.context.base) is not None:
+        # What it does to PATH is known. Whatever else it does, it does as code of the workspace, as `bash FILE` would.
+        script = Value(text=text, head=text)
+        nested = Nested(kind=NestedKind.SCRIPT, words=(script,), via=(call.name, file or ""), file=file)
+    else:
+        words = (Value(text=text, head=text), Value(text="source"), *call.words[1:])
+        nested = Nested(kind=NestedKind.SHELL, words=words, via=(call.name,), fresh=False, external=False)
+    reading.nested.append(nested)
     return True
+
+
+def _sourced(word: Value, call: Invocation) -> str | None:
+    """The file; None where that cannot be told. Without a slash it is looked for on PATH before it is here."""
+    place, base = call.context.place, call.context.base
+    if base is None or not word.text or word.text.startswith("-"):
+        return None
+    if "/" not in word.text:
+        try:
+            folders = place.env.get("PATH", "").split(":")
+            if any(not item.startswith("/") or place.files.lstat(f"{item}/{word.text}") for item in folders):
+                return None
+        except FileSystemUnknownError:
+            return None
+    raw = word.text if word.text.startswith("/") else f"./{word.text}"
+    found = resolve_path(raw, place, base=base, expand_tilde=False)
+    return found.path if found.stat is not None and found.stat.kind is FileKind.FILE else None
 
 
 def _exec(call: Invocation) -> bool:
@@ -190,17 +159,86 @@ def _time(call: Invocation) -> bool:
     return True
 
 
+def _trap(call: Invocation) -> bool:
+    """What is trapped is followed when the line ends; only what it is must be known."""
+    words = list(call.words)
+    if words and words[0].fixed and words[0].text == "--":
+        words.pop(0)
+    call.reading.code |= any(not word.fixed for word in words)
+    return True
+
+
+def _printf(call: Invocation) -> bool:
+    """printf -v NAME evaluates a subscript in NAME, commands included; a plain name is only assigned."""
+    first = call.words[0] if call.words else None
+    if first is not None and first.fixed and first.text == "-v":
+        return True
+    if first is not None and ((first.fixed and first.text.startswith("-v")) or first.adrift):
+        call.reading.code = True
+        call.reading.loose = not first.fixed
+    return True
+
+
+def _kill(call: Invocation) -> bool:
+    """`$!` is a process that this very line started; any other number that is not known may be anyone's."""
+    call.reading.operations.add(Operation.EXECUTE)
+    if any(not word.fixed and word.text != "$!" for word in call.words):
+        call.reading.unknown.append("which process is killed is not known")
+    return True
+
+
+def _own_process(call: Invocation) -> bool:
+    """jobs -x runs a command, wait -p evaluates a subscript."""
+    harmless = _JOBS if call.name == "jobs" else _WAIT
+    for word in call.words:
+        text = word.text if word.fixed else word.head
+        call.reading.code |= word.adrift or (text.startswith("-") and not (word.fixed and harmless.match(text)))
+        call.reading.loose |= word.adrift
+    return True
+
+
+def _bind(call: Invocation) -> bool:
+    """Only what lists bindings: -x runs a command, -f reads a file of them."""
+    call.reading.code |= any(not (word.fixed and re.fullmatch(r"-[lpPsSvV]+", word.text)) for word in call.words)
+    return True
+
+
+def _history(call: Invocation) -> bool:
+    """Of a shell that keeps none there is nothing to see; reading and writing files of it is another thing."""
+    call.reading.code |= any(not (word.fixed and (word.text.isdigit() or word.text == "-c")) for word in call.words)
+    return True
+
+
+def _alias(call: Invocation) -> bool:
+    """Nothing is expanded by `bash -c` until it is told to; which names are aliases must be known all the same."""
+    call.reading.code |= any(not word.fixed and "=" not in word.head for word in call.words)
+    return True
+
+
+def _plain(_: Invocation) -> bool:
+    """It changes the shell only, which effects.py says."""
+    return True
+
+
 BUILTIN_SPECIALS: Mapping[str, Special] = MappingProxyType(
     {
         "cd": _cd_reader,
         "set": _set,
         "hash": _hash,
-        "export": _export_reader,
         "eval": _eval,
         "source": _source,
         "exec": _exec,
         "command": _command,
         "builtin": _builtin,
         "time": _time,
+        "trap": _trap,
+        "kill": _kill,
+        "printf": _printf,
+        "test": read_test,
+        "alias": _alias,
+        "bind": _bind,
+        "history": _history,
+        "own_process": _own_process,
+        "plain": _plain,
     }
 )

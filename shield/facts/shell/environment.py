@@ -1,8 +1,9 @@
 """What an assignment in front of a command, or exported, does to what runs."""
 
+import re
 from enum import Enum
 
-__all__ = ["Influence", "influence"]
+__all__ = ["Influence", "influence", "is_plain_setting", "may_be_secret"]
 
 
 class Influence(Enum):
@@ -57,3 +58,25 @@ def influence(name: str) -> Influence:
     if name in _CODE or name.upper().startswith(_CODE_PREFIXES):
         return Influence.CODE
     return Influence.OTHER
+
+
+# A word or a number, and a name that says nothing of where code or options come from.
+_PLAIN_VALUE = re.compile(r"[A-Za-z0-9_.,:+-]*\Z")
+_STEERING = re.compile(
+    r"PATH|DIR|HOME|ROOT|FILE|HOOK|CMD|COMMAND|OPT|ARG|FLAG|PRELOAD|LIB|PLUGIN|MODULE|CONFIG|RC\Z|CONF|SHELL|EXEC|PROG"
+    r"|EDIT|PAGE|BROWSER|PROXY|HOST|URL|ADDR|SOCK|INIT|START|PROFILE|SCRIPT|LOAD|WRAP|RUN|TOOL|DRIVER|BACKEND|ENGINE"
+    r"|CACHE|TMP|TEMP|ENV|PROMPT|ASKPASS|FORMAT|FILTER|IFS|CERT|KEY|SSL|TLS|LESS|GREP|GIT|LD_|DYLD|BASH|PYTHON|PERL|RUBY"
+)
+
+
+def is_plain_setting(name: str, value: str | None) -> bool:
+    """Whether a program that only reads can be trusted to be none the worse for it: `MODE=fast ls`."""
+    return value is not None and bool(_PLAIN_VALUE.match(value)) and not _STEERING.search(name.upper())
+
+
+_SECRET = re.compile(r"TOKEN|SECRET|PASS|CREDENTIAL|AUTH|KEY\Z|API", re.IGNORECASE)
+
+
+def may_be_secret(name: str) -> bool:
+    """Whether a variable by its name holds what neither facts nor the record may show: `$NAME` stays as written."""
+    return _SECRET.search(name) is not None

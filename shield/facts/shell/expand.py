@@ -1,162 +1,139 @@
-"""Words to values: what bash's expansions make of them, where that can be known (bash(1) EXPANSION)."""
+"""Words to values: the words that bash's expansions make of one, where that can be known (bash(1) EXPANSION)."""
 
 import re
-from dataclasses import dataclass, field
 
 from shield.facts.programs.reading import Value
+from shield.facts.shell.braces import TooManyWordsError, braced
+from shield.facts.shell.content import Shell, content, content_of, is_all
+from shield.facts.shell.field import Fields
 from shield.facts.shell.script import LITERAL, Part, PartKind, Word
-from shield.types import CONFINED_NAMES
+from shield.facts.shell.tilde import Mode, untilded
+from shield.facts.shell.variables import Listed, Matching, Number, State, Token
 
-__all__ = ["State", "expand", "is_assignment_like", "text_of"]
+__all__ = ["expand"]
 
-_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
-_ACTIVE = re.compile(r"[*?\[\\]")
-_BRACE = re.compile(r"\{[^{}]*(?:,|\.\.)[^{}]*\}")
-_UNSAFE_VALUE = re.compile(r"[\s*?\[\\]")
 _LIVELY = re.compile(r"[~*?\[\\{]")
-_MAX_WORDS = 64
-_MAX_BRACED = 512
-# Variables that bash or the executor sets: their value at any point of a line is not taken from the environment.
-_OWN_VARIABLES_TEXT = """
-_ IFS PWD OLDPWD SHLVL RANDOM SRANDOM SECONDS LINENO UID EUID PPID HOSTNAME HOSTTYPE MACHTYPE OSTYPE COLUMNS LINES
-REPLY DIRSTACK PIPESTATUS FUNCNAME GROUPS SHELLOPTS BASHOPTS OPTIND OPTARG OPTERR EPOCHSECONDS EPOCHREALTIME PS4 PS1
-PS2 PS3 BASH BASHPID COMP_WORDBREAKS HISTCMD MAPFILE COPROC
-"""
-OWN_VARIABLES = frozenset(_OWN_VARIABLES_TEXT.split()) | CONFINED_NAMES  # of a confined command only
+_ACTIVE = re.compile(r"[ \t\n*?\[]")
+_EMPTY = Part(LITERAL, "", True)
+_KEEPING_EMPTY = frozenset(("", ":", "#", "##", "%", "%%", "/", "//", "^", "^^", ",", ",,"))
+# A list of unknown length and content.
+_UNKNOWN_LIST: tuple[Value, ...] = (Value(text="$@", known=False, many=True),)
 
 
-@dataclass(slots=True)
-class State:
-    """The shell's state as far as a line changes it. `bases`: where it may stand; None among them is anywhere.
-
-    `variables` maps to None where a value is not known; a name that is missing is not set, and not relied on.
-    `inexact`: something was given a value by approximation, so the line is not understood.
-    """
-
-    variables: dict[str, str | None]
-    bases: tuple[str | None, ...]
-    linked: bool = False
-    inexact: list[str] = field(default_factory=list)
-    exported: list[str] = field(default_factory=list)
-
-
-def text_of(word: Word, state: State) -> str | None:
-    """The word's one known value without splitting or globbing, as in an assignment; None where it is not known."""
-    values = expand(word, state, assigned=True)
-    return values[0].text if len(values) == 1 and values[0].known else None
-
-
-def is_assignment_like(word: Word) -> bool:
-    return bool(word) and word[0].kind is LITERAL and not word[0].quoted and bool(_ASSIGNMENT.match(word[0].text))
-
-
-def expand(word: Word, state: State, *, assigned: bool = False) -> list[Value]:
-    """The values of one word. `assigned`: neither split nor globbed, and tildes count after every colon."""
+def expand(word: Word, state: State, shell: Shell) -> list[Value]:
+    """The values of one word of a command, split and as patterns; there may be none."""
     if len(word) == 1 and word[0].kind is LITERAL and (word[0].quoted or not _LIVELY.search(word[0].text)):
         text_only = word[0].text
         return [Value(text=text_only, head=text_only)] if text_only or word[0].quoted else []
-    if not assigned and _has_brace(word):
-        return _braced(word, state)
-    text: list[str] = []
-    pattern: list[str] = []
-    head: list[str] = []
-    known = True
-    many = False
-    present = not word
-    active = False
+    try:
+        words = braced(word)
+    except TooManyWordsError:
+        content_of(word, state, shell)
+        return [Value(text=_source(word), known=False, many=True)]
+    return [value for each in words for value in _expanded(each, state, shell)]
+
+
+def _expanded(word: Word, state: State, shell: Shell) -> list[Value]:
+    fields = Fields(globs=state.globs)
+    fields.source = _written(word)
+    if len(word) == 2 and word[0] == _EMPTY and word[1].quoted and _is_list(word[1]):
+        word = word[1:]  # `"$@"` of nothing is no word, though it is quoted
     for index, part in enumerate(word):
-        piece: str | None = part.text
-        globbed = part.text
-        if part.kind is LITERAL:
-            if not part.quoted:
-                piece, globbed = _tilde(word, index, part.text, state, assigned=assigned)
-        elif part.kind is PartKind.VARIABLE:
-            piece = _variable(part.text, state)
-            if piece is not None and not part.quoted and not assigned and _UNSAFE_VALUE.search(piece):
-                piece = None
-            if piece is not None:
-                piece_text = piece
-                text.append(piece_text)
-                pattern.append(_ACTIVE.sub(r"[\g<0>]", piece_text))
-                head.extend([piece_text] if known else [])
-                present |= part.quoted or bool(piece_text)
-                continue
-        else:
-            piece = None
-        if piece is None:
-            known = False
-            many |= not part.quoted and not assigned
-            text.append(_source((part,)))
-            present = True
+        if part.kind is not LITERAL:
+            _piece(part, state, shell, fields)
             continue
-        present |= part.quoted or bool(piece)
-        text.append(piece)
-        if known:
-            head.append(piece)
         if part.quoted:
-            pattern.append(_ACTIVE.sub(r"[\g<0>]", piece))
+            fields.put(part.text, quoted=True)
+            continue
+        text, pattern = untilded(word, index, part.text, state, Mode.WORDS)
+        if text is None:
+            fields.unknown(part.text, quoted=True, seen=part.text)
         else:
-            pattern.append(globbed)
-            active |= not assigned and bool(_ACTIVE.search(part.text))
-    if not present:
-        return []
-    whole = "".join(text)
-    if known:
-        if active and _may_match("".join(part.text for part in word if not part.quoted)):
-            lead = re.split(r"[*?\[]", "".join(pattern), maxsplit=1)[0]
-            return [Value(text=whole, pattern="".join(pattern), head=lead, bare=whole, source=_written(word))]
-        return [Value(text=whole, head=whole, bare=whole, source=_written(word))]
-    return [Value(text=whole, known=False, many=many, head="".join(head), bare=_bare(word))]
+            fields.put(text, quoted=False, pattern=pattern)
+    return fields.values()
 
 
-def _braced(word: Word, state: State) -> list[Value]:
-    """A brace expansion written out as far as it is simple: to be seen, not to be relied on."""
-    state.inexact.append("brace expansion")
-    if all(part.kind is LITERAL for part in word) and sum(len(part.text) for part in word) <= _MAX_BRACED:
-        texts = _braces("".join(part.text for part in word))
-        return [value for text in texts for value in expand((Part(LITERAL, text, False),), state)]
-    return [Value(text=_source(word), known=False, many=True, bare=_bare(word))]
-
-
-def _may_match(text: str) -> bool:
-    """Whether unquoted text holds a pattern: a lone bracket is none."""
-    return "*" in text or "?" in text or 0 <= text.find("[") < text.rfind("]")
-
-
-def _variable(name: str, state: State) -> str | None:
-    if name == "PWD":
-        return state.bases[0] if len(state.bases) == 1 and not state.linked else None
-    return state.variables.get(name)
-
-
-def _tilde(word: Word, index: int, text: str, state: State, *, assigned: bool) -> tuple[str | None, str]:
-    """An unquoted literal with its tilde prefixes replaced, as text and as a pattern; None where one stands for a
-    directory not known. What stands behind a prefix is matched as it would be without one."""
-    if "~" not in text:
-        return text, text
-    last = index == len(word) - 1
-    start = word[0]
-    # bash treats an argument that looks like an assignment as one, behind what is quoted in it, too
-    if assigned or (start.kind is LITERAL and not start.quoted and _ASSIGNMENT.match(start.text)):
-        name, equals, rest = ("", "", text) if assigned or index > 0 else text.partition("=")
-        pieces = rest.split(":")
+def _piece(part: Part, state: State, shell: Shell, fields: Fields) -> None:
+    """One expansion within a word."""
+    if part.kind is PartKind.PROCESS:
+        shell.output(part, state)
+        fields.pipe(part.text)
+        return
+    if _is_list(part):
+        _list(part, state, fields)
+        return
+    found = content(part, state, shell)
+    source = _source((part,))
+    if isinstance(found, str):
+        if part.quoted or (state.split and "\\" not in found and not _shielded(part, found)):
+            fields.expanded(found, quoted=part.quoted)
+        elif found:
+            fields.unknown(source, quoted=False)
+    elif isinstance(found, Number) and not found.several and (state.split or part.quoted):
+        fields.number(source, natural=found.natural)
+    elif isinstance(found, Token) and (state.split or part.quoted):
+        fields.number(source, natural=True)
+    elif isinstance(found, Matching) and found.bases == state.bases and part.quoted:
+        fields.value(found.value, quoted=True)
+    elif found is None and _is_missing(part, state):
+        fields.missing(source, quoted=part.quoted, listed=False)
     else:
-        name, equals, pieces = "", "", [text]
-        if index > 0:
-            return text, text
-    out: list[str] = []
-    globbed: list[str] = []
-    for at, piece in enumerate(pieces):
-        first = at > 0 or index == 0
-        home = ""
-        if first and piece.startswith("~") and (piece != "~" or last or at < len(pieces) - 1):
-            named = state.variables.get("HOME") if piece == "~" or piece.startswith("~/") else None
-            if named is None:
-                return None, text
-            home, piece = named, piece[1:]  # noqa: PLW2901 - the same piece without its prefix
-        out.append(home + piece)  # a `~` that something quoted or expanded follows is no prefix
-        globbed.append(_ACTIVE.sub(r"[\g<0>]", home) + piece)
-    return name + equals + ":".join(out), name + equals + ":".join(globbed)
+        fields.unknown(source, quoted=part.quoted)
+
+
+def _shielded(part: Part, text: str) -> bool:
+    """`${x:-"a b"}`: what is quoted in an operand is not split, though the whole is."""
+    parameter = part.parameter
+    if parameter is None or not _ACTIVE.search(text):
+        return False
+    return any(piece.quoted for word in parameter.words for piece in word)
+
+
+def _is_missing(part: Part, state: State) -> bool:
+    """A name that nothing is known to set, as it is or with an operation that leaves the empty text empty."""
+    parameter = part.parameter
+    if parameter is None:
+        return part.kind is PartKind.VARIABLE and state.nothing_sets(part.text)
+    plain = parameter.index is None and not parameter.indirect and parameter.operator in _KEEPING_EMPTY
+    return plain and state.nothing_sets(parameter.name)
+
+
+def _is_list(part: Part) -> bool:
+    """`$@`, `$*`, `${a[@]}` and `${a[*]}`, without an operation."""
+    if part.kind is PartKind.VARIABLE:
+        return part.text in ("@", "*")
+    parameter = part.parameter
+    if parameter is None or parameter.operator or parameter.indirect:
+        return False
+    return parameter.name in ("@", "*") or is_all(parameter.index)
+
+
+def _list(part: Part, state: State, fields: Fields) -> None:
+    """`"$@"` and `"${a[@]}"`: a word for each; `"$*"`: all in one."""
+    parameter = part.parameter
+    values: tuple[Value, ...] | None
+    if parameter is not None and parameter.index is not None:
+        array = state.variables.get(parameter.name)
+        values = tuple(Value(text=item, head=item) for item in array.items) if isinstance(array, Listed) else None
+        star = parameter.index[0].text == "*"
+    else:
+        values = state.positional
+        star = (parameter.name if parameter is not None else part.text) == "*"
+    if values is None and state.nothing_sets(parameter.name if parameter is not None else part.text):
+        fields.missing(part.text, quoted=part.quoted, listed=True)
+        return
+    if values is None or not (state.split or part.quoted) or (star and not all(value.fixed for value in values)):
+        values, star = _UNKNOWN_LIST, False
+    if star and part.quoted:
+        if not state.split:
+            fields.unknown(part.text, quoted=True)  # joined by what IFS begins with
+        else:
+            fields.expanded(" ".join(value.text for value in values), quoted=True)
+        return
+    for index, value in enumerate(values):
+        if index:
+            fields.end()
+        fields.value(value, quoted=part.quoted)
 
 
 def _written(word: Word) -> str | None:
@@ -170,36 +147,3 @@ def _source(word: Word) -> str:
         ("${%s}" if len(part.text) > 1 else "$%s") % part.text if part.kind is PartKind.VARIABLE else part.text
         for part in word
     )
-
-
-def _bare(word: Word) -> str:
-    return "".join(part.text for part in word if part.kind is LITERAL)
-
-
-def _has_brace(word: Word) -> bool:
-    shape = "".join(part.text if part.kind is LITERAL and not part.quoted else "x" for part in word)
-    if "{" not in shape or "}" not in shape:
-        return False
-    opened = shape.index("{")
-    closed = shape.rfind("}")
-    inside = shape[opened:closed]
-    return closed > opened and ("," in inside or ".." in inside)
-
-
-def _braces(text: str) -> list[str]:
-    """Comma lists written out, a bounded number of them; only for what must not be missed, never for certainty."""
-    out = [text]
-    for _ in range(8):
-        grown: list[str] = []
-        for item in out:
-            match = _BRACE.search(item)
-            if match is None or "," not in match[0]:
-                grown.append(item)
-            else:
-                grown.extend(
-                    item[: match.start()] + choice + item[match.end() :] for choice in match[0][1:-1].split(",")
-                )
-        if grown == out or len(grown) > _MAX_WORDS:
-            break
-        out = grown
-    return [item.replace("{", "?").replace("}", "?") if _BRACE.search(item) else item for item in out if item]

@@ -142,7 +142,10 @@ def _one(value: Value, access: Access, place: Place, base: str | None, recursive
     # Of a word that may be anything nothing is known: that is unknown, not dangerous.
     beneath = recursive and bare != "."
     fact = path_fact(raw_path(bare), access, place, base=base, recursive=beneath, source=source, expand_tilde=False)
-    return [replace(fact, raw=value.shown, recursive=recursive, resolved=None, inside_workspace=False, exists=False)]
+    unknown = replace(fact, raw=value.shown, recursive=recursive, resolved=None, inside_workspace=False, exists=False)
+    # Where nothing sets the name, `$x/*` is `/*`.
+    empty = (word for word in value.unset or () if word.text)
+    return [unknown, *(fact for word in empty for fact in _one(word, access, place, base, recursive, source))]
 
 
 def _glob(value: Value, access: Access, place: Place, base: str | None, recursive: bool, source: str) -> list[PathFact]:
@@ -161,7 +164,11 @@ def _glob(value: Value, access: Access, place: Place, base: str | None, recursiv
         expand_tilde=False,
     )
     facts = [replace(fact, raw=value.shown)]
-    for match in found or ():
+    # Where nothing matches, the shell leaves the pattern as it is, and that is the name of what is written.
+    unmatched = (
+        [value.text] if access is Access.WRITE and found is not None and ("[" in value.pattern or not found) else []
+    )
+    for match in (*(found or ()), *unmatched):
         fact = path_fact(
             raw_path(match), access, place, base=base, recursive=recursive, source=source, expand_tilde=False
         )

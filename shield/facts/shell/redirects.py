@@ -4,7 +4,9 @@ import re
 from collections.abc import Callable, Iterable
 
 from shield.facts.programs.reading import Reading, Value
-from shield.facts.shell.script import RedirectNode, Word
+from shield.facts.shell.frame import Fed
+from shield.facts.shell.script import PartKind, RedirectNode, Word
+from shield.facts.shell.variables import Content
 from shield.types import Access, Operation, Redirect
 
 __all__ = ["read_redirects"]
@@ -38,22 +40,32 @@ _ACCESS = {
 
 
 def read_redirects(
-    nodes: Iterable[RedirectNode], values: Callable[[Word], list[Value]]
-) -> tuple[tuple[Redirect, ...], Reading]:
-    """The redirections as facts, and what they open."""
+    nodes: Iterable[RedirectNode], values: Callable[[Word], list[Value]], whole: Callable[[Word], Content]
+) -> Fed:
+    """The redirections as facts, and what they open. `whole` gives the text of a here-document."""
     reading = Reading()
     out: list[Redirect] = []
+    stdin = False
+    fed: str | None = None
     for node in nodes:
         fd = node.fd if node.fd is not None else {"<": 0, ">": 1}.get(node.op[:1])
-        if node.op.endswith("-"):
+        if node.op.startswith("<"):
+            stdin = True
+            fed = None
+        if node.op.endswith("-") and not node.op.startswith("<<"):
             out.append(Redirect(op=node.op, target=None, fd=fd))
             continue
-        found = values(node.target) if not node.op.startswith("<<") else []
         if node.op.startswith("<<"):
-            known = all(part.script is None and part.kind.value == "literal" for part in node.target)
-            text = "".join(part.text for part in node.target)
-            out.append(Redirect(op=node.op, target=text if known else None, fd=fd))
+            text = whole(node.target)
+            fed = text if isinstance(text, str) and fd == 0 else None
+            shown = text if isinstance(text, str) else None
+            if node.op == "<<<" and shown is None:
+                shown = "".join(
+                    f"${part.text}" if part.kind is PartKind.VARIABLE else part.text for part in node.target
+                )
+            out.append(Redirect(op=node.op, target=shown, fd=fd))
             continue
+        found = values(node.target)
         value = (
             found[0] if len(found) == 1 else Value(text=" ".join(item.text for item in found), known=False, many=True)
         )
@@ -75,4 +87,4 @@ def read_redirects(
             reading.caution()
             accesses = (Access.READ, Access.WRITE)
         reading.path(value, *accesses)
-    return tuple(out), reading
+    return Fed(tuple(out), reading, stdin=stdin, text=fed)

@@ -5,6 +5,7 @@ Facts are taken before anything runs. `mv a b && cat b/link` reads through a lin
 
 from collections.abc import Iterable, Sequence
 
+from shield.facts.programs.python_proof import may_shadow
 from shield.types import Access, PathFact
 
 __all__ = ["Touched", "rewritten"]
@@ -42,10 +43,13 @@ def rewritten(facts: Sequence[PathFact]) -> list[str]:
     return [
         f"`{fact.raw[:80]}` decides what runs, and the same line may change it"
         for fact in used
-        if any(
-            fact.resolved == other.resolved
-            or (other.recursive and f"{fact.resolved}/".startswith(f"{other.resolved}/"))
-            for other in changed
-            if other.source != fact.source
-        )
+        if any(_changes(other, fact) for other in changed if other.source != fact.source)
     ]
+
+
+def _changes(other: PathFact, fact: PathFact) -> bool:
+    """Whether writing `other` may change what `fact` runs: the file, or a module in the directory that is looked in."""
+    if fact.resolved == other.resolved or (other.recursive and f"{fact.resolved}/".startswith(f"{other.resolved}/")):
+        return True
+    beneath = f"{other.resolved}".removeprefix(f"{fact.resolved}".rstrip("/") + "/")
+    return beneath != other.resolved and may_shadow(beneath.split("/")[0])

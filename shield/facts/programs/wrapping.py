@@ -1,0 +1,259 @@
+"""Programs that run the command that their arguments are: in another environment, as another user, elsewhere, often."""
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from shield.facts.programs.forwarding import command_among
+from shield.facts.programs.invocation import Invocation, Special
+from shield.facts.programs.model import Use
+from shield.facts.programs.reading import Nested, NestedKind, Value
+from shield.types import Access, Operation, RunsCode
+
+__all__ = ["WRAPPING"]
+
+_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)\Z", re.DOTALL)
+
+
+def _wrap(call: Invocation) -> bool:
+    """The operands, less those that the entry says come first, are the command. Behind an option that is not known it
+    may begin further on."""
+    operands = list(call.operands)
+    for use in call.model.first:
+        if operands:
+            call.reading.use(use, operands.pop(0))
+    call.command(operands)
+    if call.arguments.foreign:
+        _further(call, operands)
+    return True
+
+
+def _further(call: Invocation, operands: list[Value]) -> None:
+    for nested in command_among(call.name, operands, lines=False):
+        if nested.words != tuple(operands):
+            call.reading.nested.append(nested)
+
+
+def _forward(call: Invocation) -> bool:
+    """A wrapper whose options are not known one by one: the command is where a program's name stands."""
+    call.reading.caution()
+    call.reading.nested += command_among(call.name, call.words, lines=False)
+    if not call.reading.nested:
+        # The command is one that nothing is known of.
+        call.command(_plain(call.words))
+    return True
+
+
+def _plain(words: tuple[Value, ...]) -> list[Value]:
+    rest = list(words)
+    while rest and (rest[0].head.startswith("-") or (rest[0].fixed and "=" in rest[0].text)):
+        rest.pop(0)
+    return rest
+
+
+def _forward_elsewhere(call: Invocation) -> bool:
+    """The same on another machine, whose paths are not ours."""
+    call.reading.caution()
+    call.reading.operations.add(Operation.NETWORK)
+    call.reading.unknown.append(f"which machine `{call.name[:80]}` leads to is not known")
+    for nested in command_among(call.name, call.words, lines=True):
+        call.reading.nested.append(
+            Nested(kind=nested.kind, words=nested.words, via=nested.via, file=nested.file, elsewhere=True)
+        )
+    return True
+
+
+def _code(call: Invocation) -> bool:
+    """Runs what its arguments say, in a way that is not followed; what can be seen of it is listed."""
+    call.reading.run(RunsCode.INLINE)
+    call.reading.code = True
+    call.reading.nested += command_among(call.name, call.words, lines=True)
+    return True
+
+
+# --- environments ---------------------------------------------------------------------------------------------------
+
+
+def _split_assignments(words: list[Value]) -> tuple[list[tuple[str, str]], list[Value]]:
+    assignments: list[tuple[str, str]] = []
+    rest = list(words)
+    while rest and (match := _ASSIGNMENT.match(rest[0].text)) and (rest[0].fixed or match[1] in rest[0].head):
+        assignments.append((match[1], match[2]))
+        rest.pop(0)
+    return assignments, rest
+
+
+def _start(call: Invocation, words: list[Value], assignments: list[tuple[str, str]]) -> None:
+    if words:
+        call.reading.operations.add(Operation.EXECUTE)
+        call.reading.nested.append(
+            Nested(
+                kind=NestedKind.ARGV,
+                words=tuple(words),
+                via=(call.name,),
+                assignments=tuple(assignments),
+                moved=call.reading.moved,
+            )
+        )
+
+
+def _wrap_environment(call: Invocation) -> bool:
+    """sudo, doas: assignments may stand before the command; `-e`, `-i` and `-s` are foreign to the table."""
+    if call.arguments.foreign or call.arguments.has("-R", "--chroot"):
+        call.reading.code = True
+        _further(call, call.operands)
+    assignments, words = _split_assignments(call.operands)
+    _start(call, words, assignments)
+    return True
+
+
+_ENV_ALONE = frozenset(("-0", "--null", "-v", "--debug", "--help", "--version", "--list-signal-handling"))
+_ENV_SIGNALS = ("--ignore-signal", "--default-signal", "--block-signal")
+
+
+def _env(call: Invocation) -> bool:
+    """env(1): `-S` splits a string into words itself, `-i` and `-u` change what the command finds."""
+    reading, words = call.reading, list(call.words)
+    changed = False
+    while words and words[0].fixed and words[0].text.startswith("-") and len(words[0].text) > 1:
+        text = words.pop(0).text
+        if not text.startswith("--") and len(text) > 2 and text[1] in "i0v":
+            # a cluster: `-iS STRING`
+            words.insert(0, Value(text="-" + text[2:], head="-" + text[2:]))
+            text = text[:2]
+        reading.flags.append(text.partition("=")[0])
+        if text == "--":
+            break
+        if text in ("-i", "--ignore-environment"):
+            changed = True
+        elif text in _ENV_ALONE or text.partition("=")[0] in _ENV_SIGNALS:
+            continue
+        elif text.startswith(("-u", "--unset")):
+            changed = True
+            if text in ("-u", "--unset"):
+                words = words[1:]
+        elif text.startswith(("-a", "--argv0")):
+            # a program may be another by the name that it is given
+            reading.code = True
+            words = words[1:] if text in ("-a", "--argv0") else words
+        elif text.startswith(("-C", "--chdir")):
+            value = words.pop(0) if text in ("-C", "--chdir") and words else _tail(text)
+            reading.use(Use.CHDIR, value)
+        elif text.startswith(("-S", "--split-string")):
+            value = words.pop(0) if text in ("-S", "--split-string") and words else _tail(text)
+            if not value.fixed or re.search(r"[\\$'\"#]", value.text):
+                reading.code = True
+            words = [Value(text=piece, head=piece) for piece in value.text.split()] + words
+        else:
+            reading.caution()
+            reading.code = True
+    if words and words[0].fixed and words[0].text == "-":
+        changed = True
+        words.pop(0)
+    assignments, words = _split_assignments(words)
+    if changed:
+        # Without its PATH the program may be another one.
+        assignments = [*assignments, ("PATH", "")]
+    if not words:
+        reading.operations = {Operation.READ}
+        return True
+    _start(call, words, assignments)
+    return True
+
+
+def _tail(text: str) -> Value:
+    tail = text.partition("=")[2] if text.startswith("--") else text[2:]
+    return Value(text=tail, head=tail)
+
+
+# --- roots, users, repetition, locks ----------------------------------------------------------------------------------
+
+
+def _elsewhere(call: Invocation) -> bool:
+    """The command sees another root or namespace: what its paths mean is not known. Without a root of its own they may
+    well be ours."""
+    call.reading.caution()
+    call.reading.code = True
+    name = call.name.rpartition("/")[2]
+    root = call.operands[0] if name == "chroot" and call.operands else None
+    words = call.operands[1:] if name == "chroot" else call.operands
+    apart = name == "nsenter" or call.arguments.has("-R", "--root")
+    apart |= root is not None and not (root.fixed and root.text.rstrip("/.") == "")
+    call.command(list(words), elsewhere=apart)
+    if call.arguments.foreign:
+        _further(call, call.operands)
+    return True
+
+
+_SU_COMMAND = ("-c", "--command", "--session-command")
+
+
+def _su(call: Invocation) -> bool:
+    """su(1): `-c STRING` for a shell of another user; runuser(1) also takes a command, behind `-u USER`."""
+    call.reading.caution()
+    call.reading.run(RunsCode.INLINE)
+    words = call.words
+    for index, word in enumerate(words):
+        name, joined, tail = word.text.partition("=")
+        line: Value | None = None
+        if word.fixed and (name in _SU_COMMAND or re.fullmatch(r"-[a-z]+c", name)):
+            line = Value(text=tail, head=tail) if joined else words[index + 1] if index + 1 < len(words) else None
+        elif word.fixed and re.match(r"-[a-bd-z]*c.", word.text):
+            line = Value(text=word.text.partition("c")[2], head=word.text.partition("c")[2])
+        if line is not None:
+            call.reading.nested.append(Nested(kind=NestedKind.SHELL, words=(line,), via=(call.name,)))
+    if any(word.fixed and word.text.startswith(("-u", "--user")) for word in words):
+        call.reading.nested += command_among(call.name, words, lines=False)
+    return True
+
+
+def _watch(call: Invocation) -> bool:
+    """watch hands its words to `sh -c`, joined, unless `-x` is given."""
+    if call.arguments.has("-x", "--exec"):
+        call.command(list(call.operands))
+        return True
+    line = " ".join(word.text for word in call.operands)
+    known = all(word.fixed for word in call.operands)
+    if line:
+        call.reading.operations.add(Operation.EXECUTE)
+        call.reading.nested.append(
+            Nested(kind=NestedKind.SHELL, words=(Value(text=line, known=known, head=line),), via=(call.name,))
+        )
+    return True
+
+
+def _flock(call: Invocation) -> bool:
+    operands = call.operands
+    if operands:
+        call.reading.path(operands[0], Access.WRITE)
+    rest = operands[1:]
+    if rest and rest[0].fixed and rest[0].text in ("-c", "--command"):
+        if len(rest) > 1:
+            call.reading.use(Use.SHELL, rest[1])
+    elif rest:
+        call.command(rest)
+    return True
+
+
+def _busybox(call: Invocation) -> bool:
+    """The applet stands in for the program of its name; what it does is that program's, more or less."""
+    call.command(list(call.operands))
+    call.reading.caution()
+    return True
+
+
+WRAPPING: Mapping[str, Special] = MappingProxyType(
+    {
+        "wrap": _wrap,
+        "forward": _forward,
+        "forward_elsewhere": _forward_elsewhere,
+        "code": _code,
+        "wrap_environment": _wrap_environment,
+        "env": _env,
+        "elsewhere": _elsewhere,
+        "su": _su,
+        "watch": _watch,
+        "flock": _flock,
+        "busybox": _busybox,
+    }
+)

@@ -1,0 +1,260 @@
+"""What one expansion stands for, and a word that is neither split nor matched (bash(1) EXPANSION)."""
+
+import re
+from typing import Protocol
+
+from shield.facts.shell.arithmetic import ANY, NATURAL, UntrustedError, evaluate
+from shield.facts.shell.field import escaped
+from shield.facts.shell.parameter import cased, part_of, quoted_form, trimmed, with_replaced
+from shield.facts.shell.script import LITERAL, Parameter, Part, PartKind, Word
+from shield.facts.shell.tilde import Mode, untilded
+from shield.facts.shell.variables import Choice, Content, Keyed, Listed, Matching, Number, State, known_texts
+
+__all__ = ["Shell", "calculated", "content", "content_of", "is_all", "pattern_of", "text_of"]
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_PROMPT = re.compile(r"[\\$`]")
+_NUMBERS = frozenset(("?", "#", "$", "!", "RANDOM", "SRANDOM", "SECONDS", "LINENO", "UID", "EUID", "PPID", "BASHPID"))
+_NATURAL = Number(natural=True)
+_MAX_CHOICES = 8
+
+
+class Shell(Protocol):
+    """Whoever follows the line: expansions run commands and assign."""
+
+    def output(self, part: Part, state: State) -> Content:
+        """Follow what `$(…)` or `<(…)` runs; what it prints, without newlines at its end, where that is known."""
+
+    def assign(self, name: str, value: Content, state: State) -> None:
+        """Give a variable its value."""
+
+
+def content(part: Part, state: State, shell: Shell) -> Content:
+    """What one piece of a word stands for, quoted or not."""
+    match part.kind:
+        case PartKind.LITERAL:
+            return part.text
+        case PartKind.VARIABLE:
+            return _variable(part.text, state)
+        case PartKind.SUBSTITUTION:
+            return shell.output(part, state)
+        case PartKind.PROCESS:
+            shell.output(part, state)
+            return None
+        case PartKind.ARITHMETIC if part.word is not None:
+            return calculated(part.word, state, shell)
+        case PartKind.PARAMETER if part.parameter is not None:
+            return _parameter(part.parameter, state, shell)
+    state.doubt("an expansion is not known")
+    return None
+
+
+def content_of(word: Word, state: State, shell: Shell, mode: Mode = Mode.ASSIGNED) -> Content:
+    """What a variable holds that the word is assigned to."""
+    if len(word) == 1 and word[0].kind is not LITERAL:
+        found = content(word[0], state, shell)
+        return None if isinstance(found, Listed | Keyed) else found
+    texts: tuple[str, ...] | None = ("",)
+    for index, part in enumerate(word):
+        if part.kind is LITERAL:
+            text = part.text if part.quoted else untilded(word, index, part.text, state, mode)[0]
+            more: tuple[str, ...] | None = None if text is None else (text,)
+        else:
+            more = known_texts(content(part, state, shell))
+        if texts is None or more is None or len(texts) * len(more) > _MAX_CHOICES:
+            texts = None  # and the other pieces are looked at all the same: they may run commands
+        else:
+            texts = tuple(dict.fromkeys(left + right for left in texts for right in more))
+    return None if texts is None else texts[0] if len(texts) == 1 else Choice(texts)
+
+
+def text_of(word: Word, state: State, shell: Shell, mode: Mode = Mode.WHOLE) -> str | None:
+    """The word's one known text without splitting or globbing; None where it is not known."""
+    found = content_of(word, state, shell, mode)
+    return found if isinstance(found, str) else None
+
+
+def pattern_of(word: Word, state: State, shell: Shell) -> str | None:
+    """The word as a pattern, its quoted characters in brackets; None where it is not known."""
+    out: list[str] = []
+    for part in word:
+        text = content(part, state, shell)
+        if not isinstance(text, str) or (part.kind is LITERAL and text.startswith("~") and not part.quoted):
+            out.append("\\")  # which no pattern holds
+        else:
+            out.append(escaped(text) if part.quoted else text)
+    pattern = "".join(out)
+    return None if "\\" in pattern.replace("[\\]", "") else pattern
+
+
+def calculated(word: Word, state: State, shell: Shell) -> Content:
+    """The value of an arithmetic expression; where it may run commands the line is not understood."""
+    out: list[str] = []
+    known = True
+    for part in word:
+        found = content(part, state, shell)
+        if isinstance(found, Number) and not found.several:
+            out.append(NATURAL if found.natural else ANY)
+        elif isinstance(found, str) and not (ANY in found or NATURAL in found):
+            out.append(found)
+        else:
+            known = False
+    try:
+        if not known:
+            raise UntrustedError
+        return evaluate("".join(out), state, lambda name, value: shell.assign(name, value, state))
+    except UntrustedError:
+        state.doubt("arithmetic on what is not known to be a number")
+        return Number()
+
+
+def is_all(index: Word | None) -> bool:
+    """Whether a subscript is `@` or `*`."""
+    return index is not None and len(index) == 1 and index[0].kind is LITERAL and index[0].text in ("@", "*")
+
+
+def _variable(name: str, state: State) -> Content:
+    if name == "PWD":
+        return state.bases[0] if len(state.bases) == 1 and not state.linked else None
+    positional = state.positional
+    if positional is not None and any(value.many for value in positional):
+        positional = None
+    if name.isdigit():
+        place = int(name)
+        if positional is None or place == 0:
+            return None
+        if place > len(positional):
+            return ""
+        value = positional[place - 1]
+        if value.pattern is not None:
+            return Matching(value, state.bases)
+        return value.text if value.fixed else _NATURAL if value.number else None
+    if name in ("@", "*"):
+        fixed = positional is not None and all(value.fixed for value in positional)
+        return " ".join(value.text for value in positional) if fixed and positional is not None else None
+    if name == "#" and positional is not None and all(value.pattern is None for value in positional):
+        return str(len(positional))
+    if name in _NUMBERS:
+        return _NATURAL
+    found = state.value(name)
+    if isinstance(found, Listed):
+        return found.items[0] if found.items else ""
+    return None if isinstance(found, Keyed) else found
+
+
+def _parameter(parameter: Parameter, state: State, shell: Shell) -> Content:
+    operator, words = parameter.operator, parameter.words
+    if operator == "!names":
+        return None
+    subject = _subject(parameter, state, shell)
+    if operator in (":-", "-", ":=", "=", ":+", "+", ":?", "?"):
+        return _default(parameter, subject, state, shell)
+    if operator == "#length":
+        return _length(parameter, subject, state)
+    if operator == ":":
+        return _slice(parameter, subject, state, shell)
+    text = subject if isinstance(subject, str) else None
+    if operator in ("@P", "@E"):
+        if text is None or _PROMPT.search(text):
+            state.doubt("the text of a variable is expanded")
+        return text
+    if operator == "@Q":
+        return text if text is None or _is_unset(parameter, state) else quoted_form(text)
+    pattern = pattern_of(words[0], state, shell) if words else None
+    if operator.startswith("/"):
+        by = _replacement(words[1], state, shell) if len(words) > 1 else ""
+        return None if text is None else with_replaced(text, pattern, operator, by)
+    if not operator:
+        return subject
+    if text is None:
+        return None
+    if operator in ("#", "##", "%", "%%"):
+        return trimmed(text, pattern, operator)
+    if operator in ("^", "^^", ",", ",,", "@U", "@u", "@L"):
+        return cased(text, operator, pattern if words else "")
+    return None
+
+
+def _subject(parameter: Parameter, state: State, shell: Shell) -> Content:
+    """The variable that an operation is put to."""
+    name = parameter.name
+    if parameter.index is not None:
+        found = _element(parameter.index, name, state, shell)
+        if parameter.indirect and not is_all(parameter.index):
+            state.doubt("the name of a variable is not known")
+        return None if parameter.indirect else found
+    found = _variable(name, state)
+    if not parameter.indirect:
+        return found
+    if isinstance(found, str) and (_NAME.match(found) or found.isdigit()):
+        return _variable(found, state)
+    state.doubt("the name of a variable is not known")
+    return None
+
+
+def _element(index: Word, name: str, state: State, shell: Shell) -> Content:
+    array = state.variables.get(name)
+    if is_all(index):
+        return " ".join(array.items) if isinstance(array, Listed) else None
+    if isinstance(array, Keyed):
+        for part in index:
+            content(part, state, shell)
+        return None
+    place = calculated(index, state, shell)
+    if isinstance(array, Listed) and isinstance(place, str):
+        at = int(place)
+        return array.items[at] if -len(array.items) <= at < len(array.items) else ""
+    return None
+
+
+def _length(parameter: Parameter, subject: Content, state: State) -> Content:
+    array = state.variables.get(parameter.name)
+    if is_all(parameter.index):
+        return str(len(array.items)) if isinstance(array, Listed) else _NATURAL
+    if parameter.name in ("@", "*"):
+        return _variable("#", state)
+    return str(len(subject)) if isinstance(subject, str) and subject.isascii() else _NATURAL
+
+
+def _slice(parameter: Parameter, subject: Content, state: State, shell: Shell) -> Content:
+    limits = [calculated(word, state, shell) for word in parameter.words]
+    numbers = [int(limit) for limit in limits if isinstance(limit, str)]
+    several = parameter.name in ("@", "*") or is_all(parameter.index)
+    if several or not isinstance(subject, str) or len(numbers) != len(limits) or not numbers:
+        return None
+    return part_of(subject, numbers[0], numbers[1] if len(numbers) > 1 else None)
+
+
+def _replacement(word: Word, state: State, shell: Shell) -> str | None:
+    """An unquoted `&` or backslash means the match in some versions of bash, and itself in others."""
+    text = text_of(word, state, shell)
+    literal = all(part.kind is LITERAL for part in word)
+    live = "".join(part.text for part in word if not part.quoted)
+    return None if text is None or "\\" in text or "&" in (live if literal else text) else text
+
+
+def _is_unset(parameter: Parameter, state: State) -> bool:
+    return parameter.index is None and not parameter.indirect and state.unset(parameter.name)
+
+
+def _default(parameter: Parameter, subject: Content, state: State, shell: Shell) -> Content:
+    """`:-` and its kin. The word's commands are followed whether they are needed or not."""
+    operator = parameter.operator
+    word = parameter.words[0] if parameter.words else ()
+    other = content_of(word, state, shell, Mode.WHOLE)
+    if operator.endswith("?"):
+        return subject
+    alternative = operator.endswith("+")
+    colon = operator.startswith(":")
+    texts = known_texts(subject)
+    numbered = isinstance(subject, Number) and parameter.name != "!"
+    if numbered or isinstance(subject, Matching) or (texts is not None and all(texts)):
+        return other if alternative else subject
+    result: Content = None
+    if subject == "" and (colon or _is_unset(parameter, state)):
+        result = "" if alternative else other
+    elif subject == "" and not parameter.name.isdigit():
+        result = other if alternative else ""
+    if operator.endswith("="):
+        shell.assign(parameter.name, result, state)
+    return result

@@ -1,0 +1,271 @@
+"""Compound commands: every branch is followed, and what holds after all of them is what goes on (bash(1) Compound
+Commands). Which branch is taken is never guessed at."""
+
+from collections.abc import Callable, Iterable
+
+from shield.facts.programs.reading import Reading, Value
+from shield.facts.shell.braces import numbers
+from shield.facts.shell.conditions import read_condition
+from shield.facts.shell.content import calculated, content, content_of, pattern_of
+from shield.facts.shell.frame import Done, Frame, Jumps, Walk, joined_ends
+from shield.facts.shell.glob import superset
+from shield.facts.shell.script import (
+    Arithmetic,
+    Case,
+    Command,
+    Coprocess,
+    Counting,
+    For,
+    Function,
+    Group,
+    If,
+    Loop,
+    PartKind,
+    RedirectNode,
+    Test,
+)
+from shield.facts.shell.variables import Content, Matching, Number, State, join
+from shield.types import Access
+
+__all__ = ["Control"]
+
+# What a loop's variable becomes, and whether it surely does.
+_Item = tuple[Content, bool]
+
+# More words, or names that a pattern stands for, are not followed one by one.
+_MAX_UNROLLED = 16
+_MAX_ROUNDS = 8
+
+
+class Control:
+    """The compound commands of one line."""
+
+    def __init__(self, walk: Walk) -> None:
+        self._walk = walk
+
+    def command(self, node: Command, state: State, frame: Frame) -> Done:
+        """Follow one compound command. Where its redirections fail nothing of it runs."""
+        frame = frame._replace(whole=False)
+        if isinstance(node, Function | Coprocess) or not node.redirects:
+            return self._followed(node, state, frame)
+        before = state.copy()
+        done = self._followed(node, state, frame)
+        return Done(done.success, join(done.failure, before))
+
+    def _followed(self, node: Command, state: State, frame: Frame) -> Done:
+        match node:
+            case Group():
+                frame = self._redirected(node.redirects, state, frame)
+                if not node.subshell:
+                    return self._walk.script(node.script, state, frame)
+                self._walk.script(node.script, state.copy(), frame.apart())
+                return Done(state, state)
+            case If():
+                return self._if(node, state, self._redirected(node.redirects, state, frame))
+            case Loop():
+                return self._loop(node, state, self._redirected(node.redirects, state, frame))
+            case For():
+                return self._for(node, state, frame)
+            case Counting():
+                return self._counting(node, state, self._redirected(node.redirects, state, frame))
+            case Case():
+                return self._case(node, state, frame)
+            case Function():
+                state.functions[node.name] = (node,)
+                return Done(state, state)
+            case Test():
+                frame = self._redirected(node.redirects, state, frame)
+                self._walk.bare(read_condition(node.condition, state, self._walk.shell(frame)), state, frame)
+                return Done(state, state)
+            case Arithmetic():
+                frame = self._redirected(node.redirects, state, frame)
+                calculated(node.expression, state, self._walk.shell(frame))
+                self._walk.bare(Reading(), state, frame)
+                return Done(state, state)
+            case Coprocess():
+                self._walk.command(node.command, state.copy(), frame.apart()._replace(piped=True, fed=None))
+                return Done(state, state)
+        self._walk.doubt("a command is not known")
+        return Done(state, state)
+
+    def _redirected(self, nodes: tuple[RedirectNode, ...], state: State, frame: Frame) -> Frame:
+        """Redirections of a compound command hold for all that is in it."""
+        if not nodes:
+            return frame
+        fed = self._walk.redirected(nodes, state, frame)
+        self._walk.bare(fed.reading, state, frame, fed.redirects)
+        return frame._replace(piped=True, fed=fed.text, whole=False) if fed.stdin else frame
+
+    def _if(self, node: If, state: State, frame: Frame) -> Done:
+        ends = Done(None, None)
+        start: State | None = state
+        for condition, body in node.branches:
+            asked = self._walk.script(condition, start or state.copy(), frame)
+            if start is None:
+                asked = Done(None, None)
+            taken = self._entered(asked.success, asked.failure, state)
+            after = self._walk.script(body, taken, frame)
+            if asked.success is not None:
+                ends = joined_ends(ends, after)
+            start = asked.failure
+        if node.otherwise is None:
+            return joined_ends(ends, Done(start, None))
+        after = self._walk.script(node.otherwise, start or state.copy(), frame)
+        return ends if start is None else joined_ends(ends, after)
+
+    def _entered(self, way: State | None, other: State | None, before: State) -> State:
+        """The state to follow a branch with; where nothing leads there it is judged all the same."""
+        if way is None:
+            return before.copy()
+        return way.copy() if way is other else way
+
+    # --- loops ------------------------------------------------------------------------------------------------------
+
+    def _repeat(
+        self, state: State, once: Callable[[State, Jumps], tuple[State | None, State | None]], frame: Frame
+    ) -> Done:
+        """Follow a body until nothing new can be known of where it begins. `once` gives the states in which the loop
+        ends and in which it goes on."""
+        head, ends = state, None
+        for _ in range(_MAX_ROUNDS):
+            jumps = Jumps(around=frame.loop)
+            end, again = once(head.copy(), jumps)
+            for left in jumps.states:
+                end, again = join(end, left), join(again, left)
+            ends = join(ends, end)
+            wide = join(head, again, widen=True)
+            if wide is None or wide == head:
+                break
+            head = wide
+        else:
+            self._walk.doubt("a loop is not understood")
+        # Of a body that never gets there, what stands behind is judged all the same by whoever goes on.
+        return Done(ends, ends)
+
+    def _loop(self, node: Loop, state: State, frame: Frame) -> Done:
+        def once(start: State, jumps: Jumps) -> tuple[State | None, State | None]:
+            inner = frame._replace(loop=jumps)
+            asked = self._walk.script(node.condition, start, inner)
+            stay, leave = (asked.failure, asked.success) if node.until else (asked.success, asked.failure)
+            after = self._walk.script(node.body, self._entered(stay, leave, start), inner)
+            return leave, None if stay is None else after.either
+
+        return self._repeat(state, once, frame)
+
+    def _counting(self, node: Counting, state: State, frame: Frame) -> Done:
+        shell = self._walk.shell(frame)
+        calculated(node.first, state, shell)
+        self._walk.bare(Reading(), state, frame)
+
+        def once(start: State, jumps: Jumps) -> tuple[State | None, State | None]:
+            calculated(node.test, start, shell)
+            leave = start.copy()
+            after = self._walk.script(node.body, start, frame._replace(loop=jumps)).either
+            for left in jumps.states:
+                after = join(after, left)
+            if after is not None:
+                after = after.copy()
+                calculated(node.step, after, shell)
+            return leave, after
+
+        return self._repeat(state, once, frame)
+
+    def _for(self, node: For, state: State, frame: Frame) -> Done:
+        items, common = self._items(node, state, frame)
+        frame = self._redirected(node.redirects, state, frame)
+        if items is None or len(items) > _MAX_UNROLLED or node.select:
+            return self._each(node, None if node.select else common, state, frame)
+        here: State | None = state
+        ends: State | None = None
+        for item, sure in items:
+            if not isinstance(item, str):
+                here = None if here is None else self._each(node, item, here, frame).either
+                continue
+            jumps = Jumps(around=frame.loop)
+            before = here or state.copy()
+            start = before.copy()
+            self._walk.assign(node.name, item, start)
+            after = self._walk.script(node.body, start, frame._replace(loop=jumps)).either
+            for left in jumps.states:
+                after, ends = join(after, left), join(ends, left)
+            # a name that a pattern matches now may be gone by then
+            here = None if here is None else after if sure else join(before, after)
+        whole = join(here, ends)
+        return Done(whole, whole)
+
+    def _each(self, node: For, item: Content, state: State, frame: Frame) -> Done:
+        """Any number of times, with any one of what `item` stands for."""
+
+        def once(start: State, jumps: Jumps) -> tuple[State | None, State | None]:
+            leave = start.copy()
+            self._walk.assign(node.name, item, start)
+            return leave, self._walk.script(node.body, start, frame._replace(loop=jumps)).either
+
+        return self._repeat(state, once, frame)
+
+    def _items(self, node: For, state: State, frame: Frame) -> tuple[list[_Item] | None, Content]:
+        """What the loop's variable becomes, one after the other, and whether it surely does; None and what is common
+        to all where they are not known or too many."""
+        if node.words is None:
+            return None if state.positional is None else self._contents(state.positional, state, frame), None
+        found: list[_Item] = []
+        whole = True
+        for word in node.words:
+            ends = numbers(word)
+            single = len(word) == 1 and word[0].kind is PartKind.SUBSTITUTION and not word[0].quoted
+            items: list[_Item] | None
+            if ends is not None and abs(ends[0] - ends[1]) >= _MAX_UNROLLED:
+                common: Content = Number(natural=min(ends) >= 0)
+                items = None
+            elif single:
+                common = content(word[0], state, self._walk.shell(frame))
+                common = Number(natural=common.natural) if isinstance(common, Number) and state.split else None
+                items = None
+            else:
+                common, items = None, self._contents(self._walk.values(word, state, frame), state, frame)
+            if common is not None and len(node.words) == 1:
+                return None, common
+            whole &= items is not None
+            found.extend(items or ())
+        return found if whole else None, None
+
+    def _contents(self, values: Iterable[Value], state: State, frame: Frame) -> list[_Item] | None:
+        out: list[_Item] = []
+        for value in values:
+            if value.fixed:
+                out.append((value.text, True))
+            elif value.pattern is not None and not value.many:  # of many, some may begin with a dash
+                out.extend((item, False) for item in self._matches(value, state, frame))
+            elif value.number:
+                out.append((Number(natural=True), True))
+            else:
+                return None
+        return out
+
+    def _matches(self, value: Value, state: State, frame: Frame) -> list[Content]:
+        """The names that a pattern stands for, where they are few; else one of them, whichever."""
+        reading = Reading()
+        reading.path(value, Access.LIST)
+        self._walk.bare(reading, state, frame)
+        found = superset(value.pattern or "", self._walk.place, state.bases[0]) if len(state.bases) == 1 else None
+        if found is None or len(found) > _MAX_UNROLLED:
+            return [Matching(value, state.bases)]
+        return list(found) or [value.text]
+
+    # --- case -------------------------------------------------------------------------------------------------------
+
+    def _case(self, node: Case, state: State, frame: Frame) -> Done:
+        shell = self._walk.shell(frame)
+        content_of(node.subject, state, shell)
+        frame = self._redirected(node.redirects, state, frame)
+        for clause in node.clauses:
+            for pattern in clause.patterns:
+                pattern_of(pattern, state, shell)
+        ends = Done(state.copy(), None)
+        falling: State | None = None
+        for clause in node.clauses:
+            start = join(state.copy(), falling) or state.copy()
+            after = self._walk.script(clause.script, start.copy(), frame)
+            ends = joined_ends(ends, after)
+            falling = after.either if clause.end != ";;" else None
+        return ends

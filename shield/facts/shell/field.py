@@ -1,0 +1,176 @@
+"""Words as they grow piece by piece, and fall apart where bash splits them (bash(1) Word Splitting)."""
+
+import re
+from dataclasses import dataclass, field
+
+from shield.facts.programs.reading import Value
+
+__all__ = ["Fields", "escaped"]
+
+_ACTIVE = re.compile(r"[*?\[\\]")
+_BLANKS = re.compile(r"[ \t\n]+")
+_OPTION = re.compile(r"-[A-Za-z0-9\-]*=?\Z")
+
+
+def escaped(text: str) -> str:
+    """As a pattern that stands for `text` alone."""
+    return _ACTIVE.sub(r"[\g<0>]", text)
+
+
+def _may_match(text: str) -> bool:
+    """Whether unquoted text holds a pattern: a lone bracket is none."""
+    return "*" in text or "?" in text or 0 <= text.find("[") < text.rfind("]")
+
+
+@dataclass(slots=True)
+class _Field:
+    text: list[str] = field(default_factory=list)
+    pattern: list[str] = field(default_factory=list)
+    head: list[str] = field(default_factory=list)
+    bare: list[str] = field(default_factory=list)
+    live: list[str] = field(default_factory=list)  # what is unquoted
+    known: bool = True
+    many: bool = False
+    present: bool = False
+    solid: bool = False  # present without what is missing
+    foreign: bool = False  # what is not known of it is more than what is missing
+    leading: bool = False
+    pipe: bool = False
+    whole: Value | None = None  # the field is this value and nothing else
+
+    def value(self, source: str | None, *, globs: bool) -> Value:
+        text = "".join(self.text)
+        if self.whole is not None and len(self.text) == 1:
+            return self.whole
+        if self.known:
+            live = "".join(self.live)
+            if _ACTIVE.search(live) and _may_match(live):
+                pattern = "".join(self.pattern)
+                lead = re.split(r"[*?\[]", pattern, maxsplit=1)[0]
+                if "\\" in live or not globs:
+                    return Value(text=text, known=False, many=True, head="", bare=text)
+                return Value(text=text, pattern=pattern, head=lead, bare=text, source=source)
+            return Value(text=text, head=text, bare=text, source=source)
+        head = "".join(self.head)
+        bare = "".join(self.bare)
+        if self.pipe and (not head or _OPTION.match(head)) and bare == head:
+            return Value(text=text, known=False, head=head or "/dev/fd/", bare=bare, roots=())
+        # what it begins with is no dash
+        number = self.leading and not self.many
+        unset = None if self.foreign else self._without(globs=globs)
+        return Value(text=text, known=False, many=self.many, head=head, bare=bare, number=number, unset=unset)
+
+    def _without(self, *, globs: bool) -> tuple[Value, ...]:
+        if not self.solid:
+            return ()
+        rest = _Field(text=self.bare, pattern=self.pattern, head=self.bare, bare=self.bare, live=self.live)
+        return (rest.value(None, globs=globs),)
+
+
+class Fields:
+    """The words that one word of the line becomes."""
+
+    def __init__(self, *, globs: bool) -> None:
+        self._globs = globs
+        self._done: list[_Field] = []
+        self._open = _Field()
+        self.source: str | None = None
+
+    def put(self, text: str, *, quoted: bool, pattern: str | None = None) -> None:
+        """Literal text of the line. `pattern`: the same with what is literal in it in brackets."""
+        here = self._open
+        here.present |= quoted or bool(text)
+        here.solid |= quoted or bool(text)
+        if not text:
+            return
+        here.text.append(text)
+        here.bare.append(text)
+        if here.known:
+            here.head.append(text)
+        if quoted:
+            here.pattern.append(escaped(text))
+        else:
+            here.pattern.append(text if pattern is None else pattern)
+            here.live.append(text)
+
+    def expanded(self, text: str, *, quoted: bool) -> None:
+        """The known result of an expansion: split and matched unless it is quoted."""
+        if quoted:
+            here = self._open
+            here.present = here.solid = True
+            here.text.append(text)
+            here.bare.append(text)
+            here.pattern.append(escaped(text))
+            if here.known:
+                here.head.append(text)
+            return
+        pieces = _BLANKS.split(text)
+        for index, piece in enumerate(pieces):
+            if index:
+                self.end()
+            if piece:
+                here = self._open
+                here.present = here.solid = True
+                here.text.append(piece)
+                here.bare.append(piece)
+                here.pattern.append(piece)
+                here.live.append(piece)
+                if here.known:
+                    here.head.append(piece)
+
+    def unknown(self, source: str, *, quoted: bool, seen: str = "") -> None:
+        """A piece of which nothing is known but what is `seen` of it: `~name/x`."""
+        here = self._open
+        here.text.append(source)
+        here.bare.append(seen)
+        here.known = False
+        here.present = here.foreign = True
+        here.many |= not quoted
+
+    def missing(self, source: str, *, quoted: bool, listed: bool) -> None:
+        """A name that nothing is known to set, and that the host may. `listed`: any number of words, though quoted."""
+        here = self._open
+        here.text.append(source)
+        here.known = False
+        here.present = True
+        here.many |= listed or not quoted
+        here.solid |= quoted and not listed
+
+    def number(self, source: str, *, natural: bool) -> None:
+        """An integer of unknown value."""
+        here = self._open
+        here.leading = here.leading or (natural and here.known and not any(here.text))
+        here.text.append(source)
+        here.known = False
+        here.present = here.foreign = True
+
+    def pipe(self, source: str) -> None:
+        """`<(…)`: a name of the shell's own for a pipe."""
+        here = self._open
+        here.pipe = here.known
+        here.text.append(source)
+        here.known = False
+        here.present = here.foreign = True
+
+    def value(self, value: Value, *, quoted: bool) -> None:
+        """A word that was expanded before: a parameter of a function, a name that a pattern stands for."""
+        if value.fixed:
+            self.expanded(value.text, quoted=quoted)
+            return
+        self.unknown(value.text, quoted=quoted and not value.many)
+        if value.number:
+            self._open.many = False
+            self._open.leading = len(self._open.text) == 1
+        elif not value.many or quoted:
+            self._open.whole = value
+
+    def end(self) -> None:
+        """The word ends here, and another begins."""
+        if self._open.present:
+            self._done.append(self._open)
+        self._open = _Field()
+
+    def values(self) -> list[Value]:
+        """The words, of which one that came to nothing is none."""
+        self.end()
+        return [item.value(self.source if len(self._done) == 1 else None, globs=self._globs) for item in self._done]

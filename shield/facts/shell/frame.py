@@ -1,0 +1,107 @@
+"""Where a command stands in its line, and how control leaves it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+from shield.facts.place import Place
+from shield.facts.programs.reading import Listing, Reading, Value
+from shield.facts.shell.content import Shell
+from shield.facts.shell.script import Command, RedirectNode, Script, Word
+from shield.facts.shell.variables import Content, State, join
+from shield.types import Redirect
+
+__all__ = ["Done", "Fed", "Frame", "Jumps", "Walk", "joined_ends"]
+
+
+@dataclass(slots=True)
+class Jumps:
+    """The states in which `break`, `continue` or `return` leave what they leave. `around`: the loop around this one,
+    which `break 2` may mean."""
+
+    states: list[State] = field(default_factory=list)
+    around: "Jumps | None" = None
+
+    def leave(self, state: State) -> None:
+        here: Jumps | None = self
+        while here is not None:
+            here.states.append(state.copy())
+            here = here.around
+
+
+class Frame(NamedTuple):
+    """What feeds a command, what wraps it, how deep it is. `fed`: the constant text on its standard input, where that
+    is known; `names`: the names of files that are listed there; `whole`: no other command reads of it. `functions`:
+    whether a name may be a function. `calls`: the functions that it is in."""
+
+    via: tuple[str, ...] = ()
+    depth: int = 0
+    piped: bool = False
+    fetched: bool = False
+    builtins: bool = True
+    functions: bool = True
+    elsewhere: bool = False
+    fed: str | None = None
+    whole: bool = False
+    names: Listing | None = None
+    loop: Jumps | None = None
+    body: Jumps | None = None
+    calls: tuple[str, ...] = ()
+
+    def apart(self) -> "Frame":
+        """In a subshell: no jump leaves it."""
+        return self._replace(loop=None, body=None) if self.loop is not None or self.body is not None else self
+
+
+class Done(NamedTuple):
+    """The shell after a command succeeded, and after it failed; None: it does not get there."""
+
+    success: State | None
+    failure: State | None
+
+    @property
+    def either(self) -> State | None:
+        return join(self.success, self.failure)
+
+
+def joined_ends(first: Done, second: Done) -> Done:
+    return Done(join(first.success, second.success), join(first.failure, second.failure))
+
+
+class Fed(NamedTuple):
+    """What redirections do: the facts, what they open, and whether and with which constant text standard input."""
+
+    redirects: tuple[Redirect, ...]
+    reading: Reading
+    stdin: bool
+    text: str | None
+
+
+class Walk(Protocol):
+    """The follower of a line, as its parts call each other."""
+
+    @property
+    def place(self) -> Place: ...
+
+    def doubt(self, reason: str) -> None: ...
+
+    def script(self, script: Script, state: State, frame: Frame) -> Done: ...
+
+    def command(self, node: Command, state: State, frame: Frame) -> Done: ...
+
+    def text(self, text: str, state: State, frame: Frame) -> Done: ...
+
+    def shell(self, frame: Frame) -> Shell: ...
+
+    def values(self, word: Word, state: State, frame: Frame) -> list[Value]: ...
+
+    def assign(self, name: str, content: Content, state: State) -> None: ...
+
+    def redirected(self, nodes: tuple[RedirectNode, ...], state: State, frame: Frame) -> Fed: ...
+
+    def bare(
+        self, reading: Reading, state: State, frame: Frame, redirects: tuple[Redirect, ...] = (),
+        assignments: Mapping[str, str] | None = None,
+    ) -> None: ...  # fmt: skip
+
+    def trapped(self, script: str) -> None: ...

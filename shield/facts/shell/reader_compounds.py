@@ -1,0 +1,311 @@
+"""Compound commands and function definitions (bash(1) Compound Commands, Shell Function Definitions, Coprocesses)."""
+
+import re
+from collections.abc import Callable
+
+from shield.facts.shell.reader_conditions import Conditions
+from shield.facts.shell.script import (
+    Arithmetic,
+    Case,
+    Clause,
+    Command,
+    Coprocess,
+    Counting,
+    For,
+    Function,
+    Group,
+    If,
+    Loop,
+    RefusedLineError,
+    Script,
+    Simple,
+    Word,
+)
+
+__all__ = ["Compounds"]
+
+_RESERVED = re.compile(
+    r"(?:!|\[\[|\]\]|[{}]|if|then|else|elif|fi|for|while|until|do|done|case|esac|select|function|in|coproc|time)"
+    r"(?=[ \t\n|&;<>()]|\Z|\\\n)"
+)
+_CLOSING = frozenset({"then", "else", "elif", "fi", "do", "done", "esac", "}"})
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?=[ \t\n;]|\Z)")
+_FUNCTION = re.compile(r"([A-Za-z_][A-Za-z0-9_.:+@-]*)[ \t]*\([ \t]*\)")
+_FUNCTION_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:+@-]*(?=[ \t\n(])")
+_PARENTHESES = re.compile(r"[ \t]*\([ \t]*\)")
+
+
+class Compounds(Conditions):
+    def reserved(self) -> str:
+        """The reserved word that stands here, where one is recognised; empty if none does."""
+        match = _RESERVED.match(self.text, self.at)
+        if match is None:
+            return ""
+        if self.text.startswith("\\\n", match.end()):
+            after = self.past_continuations(match.end())
+            if self.text[after : after + 1] not in ("", " ", "\t", "\n"):
+                raise RefusedLineError("line continuation within a word")
+        return match[0]
+
+    def closing(self) -> str:
+        word = self.reserved()
+        return word if word in _CLOSING else ""
+
+    def option(self, text: str) -> bool:
+        """`text` stands here as a word."""
+        after = self.past_continuations(self.at + len(text))
+        follows = self.text[after : after + 1]
+        return self.text.startswith(text, self.at) and follows in ("", " ", "\t", "\n", ";", "|", "&")
+
+    def command(self) -> Command:
+        self.budget.spend()
+        function = _FUNCTION.match(self.text, self.at)
+        if function is not None and not self.reserved():
+            self.at = function.end()
+            return self.function_body(function[1])
+        found = self.compound()
+        if found is not None:
+            return found
+        word = self.reserved()
+        if word == "function":
+            return self.function()
+        if word == "coproc":
+            return self.coprocess()
+        if word and word != "time":
+            # `time` after `|` is a program.
+            raise RefusedLineError("a reserved word out of place")
+        return self.simple()
+
+    def compound(self) -> Command | None:
+        """The compound command that begins here, with its redirections; None if none does."""
+        char = self.peek()
+        if char == "(":
+            return self.expression_command() if self.text.startswith("((", self.at) else self.subshell()
+        readers: dict[str, Callable[[], Command]] = {
+            "{": self.group_command,
+            "if": self.conditional,
+            "while": self.loop,
+            "until": self.loop,
+            "for": self.iteration,
+            "select": self.iteration,
+            "case": self.case,
+            "[[": self.test,
+        }
+        read = readers.get(self.reserved())
+        if read is None:
+            return None
+        self.deeper()
+        found = read()
+        self.depth -= 1
+        return found
+
+    def keyword(self, word: str) -> None:
+        if self.reserved() != word:
+            raise RefusedLineError(f"`{word}` is missing")
+        self.at += len(word)
+
+    def body(self) -> Script:
+        """The commands of a compound: at least one."""
+        script = self.script()
+        if not script.lists:
+            raise RefusedLineError("a command is missing")
+        return script
+
+    def subshell(self) -> Group:
+        self.at += 1
+        self.not_continued("(")
+        self.deeper()
+        script = self.body()
+        self.take(")", "subshell not closed")
+        self.depth -= 1
+        return Group(script, subshell=True, redirects=self.redirections())
+
+    def expression_command(self) -> Arithmetic:
+        self.at += 2
+        return Arithmetic(self.parenthesised(), self.redirections())
+
+    def group_command(self) -> Group:
+        self.keyword("{")
+        script = self.body()
+        self.keyword("}")
+        return Group(script, redirects=self.redirections())
+
+    def conditional(self) -> If:
+        branches: list[tuple[Script, Script]] = []
+        otherwise = None
+        self.keyword("if")
+        while True:
+            condition = self.body()
+            self.keyword("then")
+            branches.append((condition, self.body()))
+            if self.reserved() != "elif":
+                break
+            self.keyword("elif")
+        if self.reserved() == "else":
+            self.keyword("else")
+            otherwise = self.body()
+        self.keyword("fi")
+        return If(tuple(branches), otherwise, self.redirections())
+
+    def loop(self) -> Loop:
+        word = self.reserved()
+        self.keyword(word)
+        condition = self.body()
+        return Loop(condition, self.do_body(), until=word == "until", redirects=self.redirections())
+
+    def do_body(self, *, braces: bool = False) -> Script:
+        """`do …; done`, or where bash takes them for it `{ …; }`."""
+        first, last = ("{", "}") if braces and self.reserved() == "{" else ("do", "done")
+        self.keyword(first)
+        body = self.body()
+        self.keyword(last)
+        return body
+
+    def iteration(self) -> For | Counting:
+        select = self.reserved() == "select"
+        self.keyword("select" if select else "for")
+        self.blanks()
+        if self.text.startswith("((", self.at) and not select:
+            return self.counting()
+        name = _NAME.match(self.text, self.at)
+        if name is None:
+            raise RefusedLineError("the name of a loop's variable")
+        self.at = name.end()
+        self.blanks(newlines=True)
+        words: list[Word] | None = None
+        if self.reserved() == "in":
+            self.keyword("in")
+            words = self.listed()
+        elif self.peek() == ";":
+            self.at += 1
+        self.blanks(newlines=True)
+        body = self.do_body(braces=True)
+        return For(name[0], None if words is None else tuple(words), body, select, self.redirections())
+
+    def listed(self) -> list[Word]:
+        """The words after `in`, up to `;` or a newline."""
+        words: list[Word] = []
+        while True:
+            self.blanks()
+            char = self.peek()
+            if char == "\n":
+                self.newline()
+                return words
+            if char == ";":
+                self.at += 1
+                return words
+            word = self.word()
+            if not word:
+                raise RefusedLineError("the words of a loop")
+            words.append(word)
+
+    def counting(self) -> Counting:
+        self.at += 2
+        first = self.expression(";")
+        self.take(";", "expression")
+        test = self.expression(";")
+        self.take(";", "expression")
+        step = self.expression(")")
+        self.take("))", "expression")
+        self.blanks()
+        if self.peek() == ";":
+            self.at += 1
+        self.blanks(newlines=True)
+        body = self.do_body(braces=True)
+        return Counting(first, test, step, body, self.redirections())
+
+    def case(self) -> Case:
+        self.keyword("case")
+        self.blanks()
+        subject = self.word()
+        if not subject:
+            raise RefusedLineError("the word of `case`")
+        self.blanks(newlines=True)
+        self.keyword("in")
+        clauses: list[Clause] = []
+        while True:
+            self.blanks(newlines=True)
+            if self.reserved() == "esac":
+                break
+            clause, last = self.clause()
+            clauses.append(clause)
+            if last:
+                self.blanks(newlines=True)
+                break
+        self.keyword("esac")
+        return Case(subject, tuple(clauses), self.redirections())
+
+    def clause(self) -> tuple[Clause, bool]:
+        """A clause, and whether nothing ended it: then it is the last one."""
+        if self.peek() == "(":
+            self.at += 1
+            self.blanks()
+            if self.reserved() == "esac":
+                raise RefusedLineError("`esac` as a pattern")
+        patterns: list[Word] = []
+        while True:
+            self.blanks()
+            # Within braces bash takes `}` for their end.
+            pattern = () if self.reserved() == "}" else self.word()
+            if not pattern:
+                raise RefusedLineError("the pattern of a clause")
+            patterns.append(pattern)
+            self.blanks()
+            if self.peek() != "|":
+                break
+            self.at += 1
+        self.take(")", "the pattern of a clause")
+        script = self.script()
+        for end in (";;&", ";;", ";&"):
+            if self.text.startswith(end, self.at):
+                self.at += len(end)
+                self.not_continued("&")
+                return Clause(tuple(patterns), script, end), False
+        return Clause(tuple(patterns), script), True
+
+    def function(self) -> Function:
+        self.keyword("function")
+        self.blanks()
+        name = _FUNCTION_NAME.match(self.text, self.at)
+        if name is None or self.reserved():
+            raise RefusedLineError("the name of a function")
+        self.at = name.end()
+        parentheses = _PARENTHESES.match(self.text, self.at)
+        if parentheses is not None:
+            self.at = parentheses.end()
+        return self.function_body(name[0])
+
+    def function_body(self, name: str) -> Function:
+        self.blanks(newlines=True)
+        body = self.compound()
+        if body is None:
+            raise RefusedLineError("the body of a function")
+        return Function(name, body)
+
+    def coprocess(self) -> Coprocess:
+        self.keyword("coproc")
+        self.blanks()
+        self.coprocesses += 1
+        found = self.coprocess_body()
+        self.coprocesses -= 1
+        return found
+
+    def coprocess_body(self) -> Coprocess:
+        body = self.compound()
+        if body is not None:
+            return Coprocess(body)
+        start = self.at
+        name = _NAME.match(self.text, self.at)
+        if name is not None and not self.reserved():
+            self.at = name.end()
+            self.blanks()
+            body = self.compound()
+            if body is not None:
+                return Coprocess(body, name[0])
+            if self.reserved():
+                raise RefusedLineError("a reserved word out of place")
+            self.at = start
+        if self.reserved():
+            raise RefusedLineError("a reserved word out of place")
+        simple: Simple = self.simple()
+        return Coprocess(simple)

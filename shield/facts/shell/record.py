@@ -1,0 +1,116 @@
+"""The facts of a line as they are gathered."""
+
+import posixpath
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from shield.facts.hosts import host_fact
+from shield.facts.place import Place
+from shield.facts.programs.reading import Listing, Reading, Value
+from shield.facts.shell.frame import Frame
+from shield.facts.shell.lookup import Found
+from shield.facts.shell.pathuse import path_facts
+from shield.facts.shell.touched import Touched
+from shield.facts.shell.variables import State
+from shield.types import Access, CommandFact, Dynamic, HostFact, Origin, PathFact, Redirect
+
+__all__ = ["Record", "TooMuchError"]
+
+_MAX_STEPS = 6_000
+
+
+class TooMuchError(Exception):
+    """Following the line takes more steps than are taken."""
+
+
+class Record:
+    """What was found so far. `doubts` says why the line is not understood; empty if it is."""
+
+    MAX_COMMANDS = 2_000
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        self.commands: list[CommandFact] = []
+        self.paths: list[PathFact] = []
+        self.hosts: list[HostFact] = []
+        self.unknown: list[str] = []
+        self.doubts: list[str] = []
+        self.touched = Touched()
+        self.dashed: set[str] = set()  # directories in which the line makes names that begin with a dash
+        self.listing: Listing | None = None  # what the newest command prints
+        self._steps = 0
+
+    def doubt(self, reason: str) -> None:
+        if reason not in self.doubts:
+            self.doubts.append(reason)
+
+    def step(self) -> None:
+        """One command is looked at.
+
+        Raises:
+            TooMuchError: too many were.
+        """
+        self._steps += 1
+        if self._steps > _MAX_STEPS or len(self.commands) >= self.MAX_COMMANDS:
+            raise TooMuchError
+
+    def emit(
+        self,
+        head: Value,
+        words: tuple[Value, ...],
+        reading: Reading,
+        assignments: Mapping[str, str],
+        redirects: tuple[Redirect, ...],
+        frame: Frame,
+        *,
+        found: Found | None = None,
+        name: str | None = None,
+        dynamic: Dynamic = Dynamic.NONE,
+    ) -> int:
+        """List a command; gives its place in the list."""
+        found = found or Found(None, Origin.BUILTIN if not words and dynamic is Dynamic.NONE else Origin.UNKNOWN)
+        if dynamic is Dynamic.NONE:
+            unsure = not all(word.fixed for word in words) or any(
+                redirect.target is None and not redirect.op.endswith("-") for redirect in redirects
+            )
+            dynamic = Dynamic.CODE if reading.code else Dynamic.ARGUMENT if unsure else Dynamic.NONE
+        self.commands.append(
+            CommandFact(
+                name=head.text if name is None else name,
+                program=found.file,
+                origin=found.origin,
+                argv=tuple(word.text for word in words),
+                flags=tuple(dict.fromkeys(reading.flags)),
+                assignments=MappingProxyType(dict(assignments)),
+                redirects=redirects,
+                via=frame.via,
+                operations=frozenset(reading.operations),
+                runs_code=reading.runs,
+                dynamic=dynamic,
+            )
+        )
+        return len(self.commands) - 1
+
+    def take(self, reading: Reading, index: int, state: State, frame: Frame) -> None:
+        """Turn what was read of the command at `index` into facts."""
+        source = f"commands[{index}]"
+        self.listing = reading.prints
+        if not frame.elsewhere:
+            for use in reading.paths:
+                facts = path_facts(use, self.place, state.bases, source)
+                self.paths.extend(facts)
+                for fact in facts:
+                    note = self.touched.note(fact)
+                    if note is not None:
+                        self.unknown.append(note)
+                    if fact.access is Access.WRITE and fact.resolved is not None:
+                        folder, name = posixpath.split(fact.resolved)
+                        if name.startswith("-"):
+                            self.dashed.add(folder)
+        for value in reading.hosts:
+            host = host_fact(value.text) if value.known else None
+            if host is None:
+                self.unknown.append(f"the host in `{value.text[:80]}` is not known")
+            else:
+                self.hosts.append(host)
+        self.unknown.extend(reading.unknown)

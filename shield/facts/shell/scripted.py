@@ -1,0 +1,60 @@
+"""Scripts that a command of the line runs, each followed on its own: what they show is added, what they leave unsure
+is not (their command says that it runs code)."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from shield.facts.programs.reading import Nested
+from shield.facts.programs.scripts import shown
+from shield.facts.shell.frame import Frame
+from shield.facts.shell.reader import read_line
+from shield.facts.shell.record import Record, TooMuchError
+from shield.facts.shell.script import Script
+from shield.facts.shell.variables import State
+
+__all__ = ["OneParser", "Scripted"]
+
+_MAX_SCRIPTS = 32
+_MAX_BYTES = 131_072
+
+Follow = Callable[[str, State, Frame, "Scripted"], Record]
+
+
+class OneParser:
+    """No second opinion: what a script shows is never relied on."""
+
+    def read(self, text: str) -> Script:
+        """What the first parser says.
+
+        Raises:
+            RefusedLineError: it is not well-formed.
+        """
+        return read_line(text)
+
+
+class Scripted:
+    """The scripts of one line. `follow` follows a text in a line of its own."""
+
+    def __init__(self, follow: Follow) -> None:
+        self._follow = follow
+        self._seen: set[str] = set()
+        self._bytes = 0
+
+    def add(self, nested: Nested, state: State, frame: Frame, record: Record) -> None:
+        """Add what the script of `nested` shows to `record`."""
+        text = nested.words[0].text if nested.words and nested.words[0].fixed else ""
+        key = nested.file or text
+        self._bytes += len(text)
+        if not text or key in self._seen or len(self._seen) >= _MAX_SCRIPTS or self._bytes > _MAX_BYTES:
+            return
+        self._seen.add(key)
+        inner = self._follow(text, state, frame, self)
+        commands, paths, hosts = shown(inner.commands, inner.paths, inner.hosts, file=nested.file)
+        if len(record.commands) + len(commands) > Record.MAX_COMMANDS:
+            raise TooMuchError
+        start = len(record.commands)
+        record.commands.extend(commands)
+        for path in paths:
+            place = int(path.source.removeprefix("commands[").removesuffix("]"))
+            record.paths.append(replace(path, source=f"commands[{start + place}]"))
+        record.hosts.extend(hosts)

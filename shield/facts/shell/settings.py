@@ -1,0 +1,142 @@
+"""Assignments: what a variable becomes, and what that changes in how the rest of the line runs."""
+
+from shield.facts.paths import resolve_path
+from shield.facts.place import Place
+from shield.facts.shell.arithmetic import UntrustedError, evaluate
+from shield.facts.shell.content import Shell, calculated, content_of
+from shield.facts.shell.environment import Influence, influence
+from shield.facts.shell.expand import expand
+from shield.facts.shell.script import Assignment
+from shield.facts.shell.tilde import Mode
+from shield.facts.shell.variables import INTEGER, OWN_VARIABLES, Attribute, Content, Keyed, Listed, Number, State
+
+__all__ = ["Settings"]
+
+# Of the shell's own those that may hold anything: what they hold is not relied on.
+_FREE = frozenset(("REPLY", "MAPFILE", "OPTARG", "COLUMNS", "LINES", "HOSTNAME", "PS1", "PS2", "PS3", "BASH_REMATCH"))
+_COUNTERS = frozenset(("SECONDS", "RANDOM", "OPTIND", "OPTERR"))
+_SYSTEM_PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
+_DEFAULT_IFS = " \t\n"
+
+
+class Settings:
+    """What a line assigns. `assigned`: every name it does, whatever the way."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self.assigned: set[str] = set()
+
+    def value(self, assignment: Assignment, state: State, shell: Shell) -> Content:
+        """What an assignment gives its variable, old content taken into account."""
+        old = state.value(assignment.name)
+        if assignment.items is not None:
+            return self._array(assignment, old, state, shell)
+        new = content_of(assignment.value, state, shell, Mode.ASSIGNED)
+        if assignment.index is not None or not assignment.plain:
+            if assignment.index is not None and not isinstance(old, Keyed):
+                calculated(assignment.index, state, shell)
+            elif assignment.index is not None:
+                content_of(assignment.index, state, shell, Mode.WHOLE)
+            return old if isinstance(old, Keyed) else None
+        if not assignment.append:
+            return new
+        if state.attributes.get(assignment.name) is Attribute.INTEGER:
+            state.doubt("an integer is added to")
+            return Number()
+        if isinstance(old, Listed | Keyed):
+            return None
+        return old + new if isinstance(old, str) and isinstance(new, str) else None
+
+    def _array(self, assignment: Assignment, old: Content, state: State, shell: Shell) -> Content:
+        items: list[str] = []
+        known = not isinstance(old, Keyed)
+        for item in assignment.items or ():
+            if item.index is not None:
+                if isinstance(old, Keyed):
+                    content_of(item.index, state, shell, Mode.WHOLE)
+                else:
+                    calculated(item.index, state, shell)
+                known = False
+            for value in expand(item.value, state, shell):
+                known &= value.fixed
+                items.append(value.text)
+                if value.pattern is not None and (value.pattern[0] == "/" or ".." in value.pattern.split("/")):
+                    # No command has this word: nobody would see that names of another directory are read.
+                    state.doubt("an array takes names from elsewhere")
+        if not known:
+            return old if isinstance(old, Keyed) else None
+        if not assignment.append:
+            return Listed(tuple(items))
+        before = (
+            ()
+            if state.unset(assignment.name)
+            else old.items
+            if isinstance(old, Listed)
+            else (old,)
+            if isinstance(old, str)
+            else None
+        )
+        return None if before is None else Listed((*before, *items))
+
+    def assign(self, name: str, content: Content, state: State) -> None:
+        """A variable of the shell itself; exported already if the environment has it."""
+        self.assigned.add(name)
+        attribute = state.attributes.get(name)
+        if attribute is Attribute.CHANGED:
+            content = None
+        elif attribute is Attribute.INTEGER:
+            content = self._integer(content, state)
+        if name == "IFS":
+            state.split = content == _DEFAULT_IFS
+            return
+        if name == "PATH":
+            self._path(content, state)
+            return
+        if name in OWN_VARIABLES or name == "BASH_REMATCH":
+            counter = isinstance(content, Number) or (isinstance(content, str) and bool(INTEGER.match(content)))
+            if name not in _FREE and not (name in _COUNTERS and counter):
+                state.doubt(f"`{name}` is assigned")
+            return
+        kind = influence(name)
+        if kind is Influence.CODE:
+            state.doubt(f"`{name}` is assigned")
+        elif kind is not Influence.NONE and name in self._place.env and name not in state.exported:
+            state.exported = (*state.exported, name)
+        state.variables[name] = content
+
+    def _integer(self, content: Content, state: State) -> Content:
+        if isinstance(content, Number):
+            return content
+        try:
+            if not isinstance(content, str):
+                raise UntrustedError
+            return evaluate(content, state, lambda name, value: self.assign(name, value, state))
+        except UntrustedError:
+            state.doubt("arithmetic on what is not known to be a number")
+            return Number()
+
+    def _path(self, content: Content, state: State) -> None:
+        """Directories of the system and of the workspace may be put into PATH: what then runs is looked for there."""
+        state.variables["PATH"] = None
+        if not isinstance(content, str):
+            state.doubt("`PATH` is assigned")
+            return
+        before = self._place.env.get("PATH", "").split(":")
+        entries = content.split(":")
+        for entry in entries:
+            if entry not in before and entry not in _SYSTEM_PATH and not self._inside(entry):
+                state.doubt("`PATH` is assigned")
+                return
+        state.variables["PATH"] = content
+        # What is only appended is looked at last.
+        added = entries[: len(before)] != before
+        state.searched |= added and any(entry not in before and entry not in _SYSTEM_PATH for entry in entries)
+
+    def _inside(self, entry: str) -> bool:
+        if not entry.startswith("/"):
+            return False
+        found = resolve_path(entry, self._place, base=None, expand_tilde=False)
+        roots = [
+            resolve_path(root, self._place, base=None, expand_tilde=False).path for root in self._place.workspace_roots
+        ]
+        return found.path is not None and any(root and f"{found.path}/".startswith(f"{root}/") for root in roots)

@@ -1,0 +1,181 @@
+"""Simple commands: their words, redirections and assignments, in the order in which bash expands them."""
+
+from collections.abc import Iterator
+from itertools import product
+
+from shield.facts.programs.reading import Value
+from shield.facts.shell.braces import TooManyWordsError, braced
+from shield.facts.shell.calls import Calls
+from shield.facts.shell.content import content_of
+from shield.facts.shell.effects import DECLARING
+from shield.facts.shell.expand import expand
+from shield.facts.shell.frame import Done, Frame, Walk, joined_ends
+from shield.facts.shell.glob import may_be_option
+from shield.facts.shell.record import Record
+from shield.facts.shell.script import Assignment, Command, Part, PartKind, Simple, Word, literal
+from shield.facts.shell.settings import Settings
+from shield.facts.shell.tilde import Mode, is_assignment_like
+from shield.facts.shell.variables import Choice, Content, State
+from shield.types import Dynamic
+
+__all__ = ["Simples", "reads_nothing_else"]
+
+_MAX_PATTERNS = 64
+_MAX_ALTERNATIVES = 8
+
+
+class Simples:
+    """The simple commands of one line."""
+
+    def __init__(self, walk: Walk, record: Record, settings: Settings, calls: Calls) -> None:
+        self._walk = walk
+        self._record = record
+        self._settings = settings
+        self._calls = calls
+        self._patterns = 0
+
+    def command(self, node: Simple, state: State, frame: Frame) -> Done:
+        """Follow one command, once for each of the few texts that a variable in it may hold."""
+        alternatives = list(_alternatives(node, state))
+        if not alternatives:
+            return self._simple(node, state, frame)
+        ends = Done(None, None)
+        for alternative in alternatives:
+            ends = joined_ends(ends, self._simple(node, alternative, frame))
+        return ends
+
+    def _simple(self, node: Simple, state: State, frame: Frame) -> Done:
+        # Where a redirection fails the command does not run, and nothing is assigned.
+        before = state.copy() if node.redirects else None
+        done = self._run(node, state, frame) if node.words else self._assignments(node, state, frame)
+        if before is None or (done.success is done.failure is state and state == before):
+            return done
+        return joined_ends(done, Done(None, before))
+
+    def _assignments(self, node: Simple, state: State, frame: Frame) -> Done:
+        """Assignments and redirections without a command: the shell's own."""
+        shown: dict[str, str] = {}
+        for assignment in node.assignments:
+            content = self._settings.value(assignment, state, self._walk.shell(frame))
+            self._settings.assign(assignment.name, content, state)
+            shown[assignment.name] = content if isinstance(content, str) else _shown(assignment)
+        fed = self._walk.redirected(node.redirects, state, frame)
+        self._walk.bare(fed.reading, state, frame, fed.redirects, shown)
+        return Done(state, state)
+
+    def _run(self, node: Simple, state: State, frame: Frame) -> Done:
+        given: dict[int, Content] = {}
+        words: list[Value] = []
+        name = literal(node.words[0])
+        for word in node.words:
+            if words and name in DECLARING and is_assignment_like(word):
+                self._declared(word, state, frame, words, given)
+            else:
+                words.extend(self.values(word, state, frame))
+        fed = self._walk.redirected(node.redirects, state, frame)
+        if fed.stdin:
+            whole = fed.text is not None and reads_nothing_else(node)
+            frame = frame._replace(piped=True, fed=fed.text, whole=whole, names=None)
+        contents: dict[str, Content] = {}
+        shown: dict[str, str] = {}
+        kept = dict(state.variables) if node.assignments else state.variables
+        for assignment in node.assignments:
+            content = self._settings.value(assignment, state, self._walk.shell(frame))
+            if state.attributes.get(assignment.name) is not None:
+                self._walk.doubt(f"`{assignment.name}` is given an attribute and a value for one command")
+            # the next one may name it; what else was assigned stays
+            state.variables[assignment.name] = contents[assignment.name] = content
+            shown[assignment.name] = content if isinstance(content, str) else _shown(assignment)
+        for key in contents:
+            state.variables[key] = kept.get(key)
+            if key not in kept:
+                del state.variables[key]
+        if not words:
+            # Every word came to nothing: bash runs nothing, or what an assignment left.
+            for key, content in contents.items():
+                self._settings.assign(key, content, state)
+            index = self._record.emit(
+                Value(text=""), (), fed.reading, shown, fed.redirects, frame, dynamic=Dynamic.PROGRAM
+            )
+            self._record.take(fed.reading, index, state, frame)
+            return Done(state, state)
+        return self._calls.call(tuple(words), state, frame, contents, given, shown, fed)
+
+    def _declared(self, word: Word, state: State, frame: Frame, words: list[Value], given: dict[int, Content]) -> None:
+        """`export x=$y`: a word that is an assignment is not split."""
+        try:
+            each = braced(word)
+        except TooManyWordsError:
+            each = []
+            words.append(Value(text="", known=False, many=True))
+        for one in each:
+            left, _, right = one[0].text.partition("=")
+            rest = (Part(PartKind.LITERAL, right, False), *one[1:]) if right else one[1:]
+            content = content_of(rest, state, self._walk.shell(frame), Mode.ASSIGNED)
+            # by their place behind the command's name
+            given[len(words) - 1] = content
+            if isinstance(content, str):
+                text = f"{left}={content}"
+                words.append(Value(text=text, head=text))
+            else:
+                source = "".join(part.text for part in rest)
+                words.append(Value(text=f"{left}={source}", known=False, head=f"{left}="))
+
+    def values(self, word: Word, state: State, frame: Frame) -> list[Value]:
+        """The word's values; a glob that may become an option counts as a word of unknown content."""
+        out: list[Value] = []
+        for value in expand(word, state, self._walk.shell(frame)):
+            if value.unset is not None:
+                out.append(value._replace(unset=tuple(self._matched(each, state) for each in value.unset)))
+            else:
+                out.append(self._matched(value, state))
+        return out
+
+    def _matched(self, value: Value, state: State) -> Value:
+        if value.pattern is None:
+            return value
+        self._patterns += 1
+        if self._patterns > _MAX_PATTERNS:
+            self._walk.doubt("too many patterns")
+            return value._replace(known=False, pattern=None, many=True)
+        if any(
+            may_be_option(value.pattern, self._record.place, base)
+            or (base in self._record.dashed and value.pattern.startswith(("*", "?", "[")))
+            for base in state.bases
+        ):
+            return value._replace(head="", many=True)
+        return value
+
+
+def reads_nothing_else(stage: Command) -> bool:
+    """Whether no other command stands in this one that could read its standard input first."""
+    if not isinstance(stage, Simple):
+        return False
+    words = [*stage.words, *(item.value for item in stage.assignments), *(node.target for node in stage.redirects)]
+    return all(part.kind in (PartKind.LITERAL, PartKind.VARIABLE) for word in words for part in word)
+
+
+def _alternatives(node: Simple, state: State) -> Iterator[State]:
+    """A state for each text of a variable in the command that is one of a few; none if there is no such variable."""
+    names: dict[str, tuple[str, ...]] = {}
+    words = [*node.words, *(item.value for item in node.assignments), *(item.target for item in node.redirects)]
+    for word in words:
+        for part in word:
+            name = part.parameter.name if part.parameter is not None else part.text
+            if part.kind in (PartKind.VARIABLE, PartKind.PARAMETER):
+                content = state.value(name)
+                if isinstance(content, Choice):
+                    names[name] = content.texts
+    total = 1
+    for texts in names.values():
+        total *= len(texts)
+    if not names or total > _MAX_ALTERNATIVES or not node.words:
+        return
+    for texts in product(*names.values()):
+        copy = state.copy()
+        copy.variables.update(zip(names, texts, strict=True))
+        yield copy
+
+
+def _shown(assignment: Assignment) -> str:
+    return "".join("$" + part.text if part.kind is PartKind.VARIABLE else part.text for part in assignment.value)
