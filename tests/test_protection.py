@@ -76,7 +76,8 @@ def test_an_ordinary_path_is_nobodys_business():
 
 
 @pytest.mark.parametrize(("ip_class", "port", "guarded"), [
-    (IpClass.LOOPBACK, 8470, True), (IpClass.LOOPBACK, 8000, False), (IpClass.PUBLIC, 8470, False)
+    (IpClass.LOOPBACK, 8470, True), (IpClass.LOOPBACK, 8000, False), (IpClass.PUBLIC, 8470, False),
+    (IpClass.NAME, 8470, True), (IpClass.PRIVATE, 8470, True), (IpClass.PRIVATE, 8000, False),
 ])  # fmt: skip
 def test_the_listener(ip_class, port, guarded):
     host = HostFact(url="u", scheme="http", host="h", port=port, ip_class=ip_class)

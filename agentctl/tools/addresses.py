@@ -19,15 +19,22 @@ _METADATA: Final = frozenset(
             "169.254.170.2",  # ECS task credentials
             "169.254.170.23",  # EKS pod identity
             "169.254.169.253",
+            "169.254.169.250",  # Rancher
+            "169.254.0.23",  # Tencent
+            "169.254.42.42",  # Scaleway
+            "fd00:42::42",
             "fd00:ec2::254",
             "fd00:ec2::23",
             "fd20:ce::254",  # GCP, IPv6
+            "fd00:a9fe:a9fe::1",  # Linode
+            "fd00:100::100:200",  # Alibaba, IPv6
             "100.100.100.200",  # Alibaba
             "168.63.129.16",  # Azure wire server
             "192.0.0.192",  # Oracle classic
         ),
     )
 )
+_METADATA_END: Final = 0xA9FEA9FE  # Oracle and OpenStack keep the IPv4 address in the last bits of an IPv6 one
 _NAT64: Final = ipaddress.ip_network("64:ff9b::/96")  # RFC 6052
 _NOT_PUBLIC: Final = tuple(
     map(
@@ -51,7 +58,7 @@ _NOT_PUBLIC: Final = tuple(
 def address_class(text: str) -> IpClass:
     """The class of a literal address, after tunnels are undone. What is not plainly public is private."""
     address = _inner(ipaddress.ip_address(text.partition("%")[0]))
-    if address in _METADATA:
+    if address in _METADATA or (address.version == 6 and int(address) & 0xFFFFFFFF == _METADATA_END):
         return IpClass.METADATA
     if address.is_loopback:
         return IpClass.LOOPBACK

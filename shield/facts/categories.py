@@ -5,62 +5,40 @@ Suspicion looks at every name a path has (as written, as linked, as resolved); l
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from fnmatch import translate
+from collections.abc import Sequence
 from functools import lru_cache
 
 from shield.facts.filesystem import FileKind, Stat
-from shield.facts.fixed import ABSOLUTE, ANYWHERE, FIXED, NAMES, NOT_CREDENTIALS, SOURCE_SUFFIXES, TEMPORARY
+from shield.facts.fixed import ABSOLUTE, ANYWHERE, FIXED, NAMES, SOURCE_SUFFIXES, TEMPORARY
 from shield.facts.guards import agent_files, fold, guarded_as, guarded_beneath, identified_as, inside, linked_as
+from shield.facts.homes import OWN
+from shield.facts.links import linked_places
+from shield.facts.mounts import other_names
 from shield.facts.place import Place
+from shield.facts.table import Group, components, table
+from shield.types import PROTECTED_CATEGORIES
 
-__all__ = ["categorise", "covered", "inside", "may_have_meaning"]
+__all__ = ["CATEGORIES", "categorise", "covered", "inside", "may_have_meaning"]
+
+# Everything that a path can be.
+CATEGORIES = frozenset(
+    (
+        *(*ABSOLUTE, *FIXED, *ANYWHERE, *NAMES, *OWN),
+        *PROTECTED_CATEGORIES,
+        *("device", "executable", "hard_link", "socket", "source", "temp"),
+    )
+)
 
 # Devices that are no more than a stream or nothing at all.
 _HARMLESS_DEVICES = frozenset(
-    (
-        "/dev/null",
-        "/dev/zero",
-        "/dev/full",
-        "/dev/tty",
-        "/dev/stdin",
-        "/dev/stdout",
-        "/dev/stderr",
-        "/dev/random",
-        "/dev/urandom",
-    )
+    ("dev", name) for name in ("null", "zero", "full", "tty", "stdin", "stdout", "stderr", "random", "urandom")
 )
+# Beneath /dev and yet no devices: memory as a file system, and the process's own open files.
+_NO_DEVICES = (("dev", "shm"), ("dev", "fd"))
 _BIN_NAMES = frozenset(("bin", "sbin"))
 _ROOT = re.compile(r"/proc/[^/]+(?:/task/[^/]+)?/root(?=/)")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Pattern:
-    """A sequence of folded component patterns; `globs` are None where the component is literal."""
-
-    category: str
-    parts: tuple[str, ...]
-    globs: tuple[re.Pattern[str] | None, ...]
-
-    def heads(self, parts: Sequence[str], start: int) -> bool:
-        """Whether `parts` from `start` on are the place or lie beneath it."""
-        if len(parts) - start < len(self.parts):
-            return False
-        return all(
-            part == literal if glob is None else glob.match(part) is not None
-            for part, literal, glob in zip(parts[start:], self.parts, self.globs, strict=False)
-        )
-
-    def beneath(self, parts: Sequence[str], start: int) -> bool:
-        """Whether the place, standing at `start`, is the directory `parts` or lies beneath it."""
-        rest = parts[start:]
-        if len(rest) > len(self.parts):
-            return False
-        return all(
-            part == literal if glob is None else glob.match(part) is not None
-            for part, literal, glob in zip(rest, self.parts, self.globs, strict=False)
-        )
+# What NTFS and SMB take for the same name: dots and blanks at the end, a stream, git's own short name.
+_LOOSE = re.compile(r"[. ](?:/|$)|::\$|/git~[0-9]")
 
 
 _SECRETS = frozenset(("credential", "secret_store"))
@@ -74,9 +52,25 @@ def categorise(
     every = list(dict.fromkeys((*((resolved,) if resolved else ()), *names)))
     # What lies behind `/proc/7/root` is looked for by the name that it has for everybody.
     every += [rest for name in every if name.startswith("/proc/") and (rest := _ROOT.sub("", name, count=1)) != name]
+    directory = stat is not None and stat.kind is FileKind.DIRECTORY
+    home = _home(place.home)
+    within = None
+    if resolved is not None and place.platform == "linux":
+        mounted = other_names(resolved, place.files)
+        every += [name for name in mounted.seen if name not in every]
+        within = mounted.within
     for name in every:
-        _by_table(fold(name), found)
-        _by_protection(fold(name), place, found)
+        folded = fold(name)
+        parts = components(folded)
+        _by_table(parts, found, home, directory=directory)
+        if _LOOSE.search(folded):
+            _by_table(_tightened(parts), found, home, directory=directory)
+        _by_protection(folded, place, found)
+    if within is not None:
+        # Only by components: what the place of a volume is on the machine that lends it says nothing of its files.
+        parts, standing = components(fold(within)), set[str]()
+        _by_sequence(parts, standing)
+        found |= standing - _public_half(parts)
     if "system" in found and (inside_workspace or all(_not_system(name, place) for name in every)):
         found.discard("system")
     if resolved is not None:
@@ -92,16 +86,17 @@ def covered(names: Sequence[str], place: Place, roots: Sequence[str]) -> frozens
     or list them is nothing special, so the caller gives the roots only for access that changes something.
     """
     found: set[str] = set()
-    table = _tables()
-    home = _parts(fold(place.home))
-    anchors = [_parts(fold(root)) for root in roots]
+    places = table()
+    home = _home(place.home)
+    anchors = [components(fold(root)) for root in roots]
     for name in names:
         folded = fold(name)
-        parts = _parts(folded)
-        _anchored(parts, (), table.absolute, found)
-        _anchored(parts, home, table.fixed, found)
+        parts = components(folded)
+        _anchored(parts, (), places.absolute, found)
+        _anchored(parts, home, places.fixed, found)
+        _anchored(parts, home, places.own, found)
         for anchor in anchors:
-            _anchored(parts, anchor, table.rooted, found)
+            _anchored(parts, anchor, places.rooted, found)
             if anchor[: len(parts)] == parts:
                 found.update(agent_files(place.protected).values())
         found |= guarded_beneath(folded, place.protected)
@@ -111,15 +106,16 @@ def covered(names: Sequence[str], place: Place, roots: Sequence[str]) -> frozens
 def may_have_meaning(name: str, place: Place, *, secret: bool = False) -> bool:
     """Whether the last component of a path could give it a category, wherever it stands; with `secret`, one of those
     that hold secrets. False is certain."""
-    table, folded = _tables(), fold(name)
-    if any(names.match(folded) for category, names in table.names if not secret or category in _SECRETS):
+    places, folded = table(), fold(name)
+    named = places.named(folded)
+    if not named.isdisjoint(_SECRETS) if secret else named:
         return True
     if secret:
-        return any(pattern.category in _SECRETS for pattern in table.sequences.get(folded, ()))
-    return folded in table.sequences or folded in agent_files(place.protected)
+        return any(pattern.category in _SECRETS for pattern in places.sequences.get(folded, ()))
+    return folded in places.sequences or folded in agent_files(place.protected)
 
 
-def _anchored(parts: tuple[str, ...], anchor: tuple[str, ...], group: "_Group", found: set[str]) -> None:
+def _anchored(parts: tuple[str, ...], anchor: tuple[str, ...], group: Group, found: set[str]) -> None:
     """Add the categories of those places of `group`, standing in `anchor`, that are at or beneath `parts`."""
     common = min(len(parts), len(anchor))
     if parts[:common] != anchor[:common]:
@@ -132,46 +128,64 @@ def _anchored(parts: tuple[str, ...], anchor: tuple[str, ...], group: "_Group", 
             found.add(pattern.category)
 
 
-def _by_table(folded: str, found: set[str]) -> None:
-    table = _tables()
-    parts = _parts(folded)
+def _by_table(parts: tuple[str, ...], found: set[str], home: tuple[str, ...], *, directory: bool) -> None:
+    """Add what a name, given as folded components, is by the table."""
+    places = table()
     if not parts:
         return
-    for pattern in table.absolute.first.get(parts[0], ()):
+    standing: set[str] = set()
+    for pattern in places.absolute.first.get(parts[0], ()):
         if pattern.heads(parts, 0):
-            found.add(pattern.category)
+            standing.add(pattern.category)
+    _by_sequence(parts, standing)
+    if "device" in standing and (parts in _HARMLESS_DEVICES or parts[:2] in _NO_DEVICES):
+        standing.discard("device")
+    if len(parts) > len(home) and parts[: len(home)] == home:
+        for pattern in places.own.first.get(parts[len(home)], ()):
+            if pattern.heads(parts, len(home)):
+                standing.add(pattern.category)
+    last = parts[-1]
+    named = places.named(last)
+    if ("credential" in standing or "credential" in named) and places.harmless.match(last):
+        # A template is one only outside the directories that are credentials as a whole, a public half everywhere.
+        named.discard("credential")
+        standing -= _public_half(parts)
+    if directory:
+        # `src/credentials`, `.env` of a virtual environment: what holds a secret is a file
+        named.discard("credential")
+    found |= standing | named
+
+
+def _by_sequence(parts: Sequence[str], found: set[str]) -> None:
+    sequences = table().sequences
     for start, part in enumerate(parts):
-        for pattern in table.sequences.get(part, ()):
+        for pattern in sequences.get(part, ()):
             if pattern.heads(parts, start):
                 found.add(pattern.category)
-    last = parts[-1]
-    for category, names in table.names:
-        if names.match(last):
-            found.add(category)
-    # A public half or a template is one only outside the directories that are credentials as a whole.
-    template = "credential" in found and table.harmless.match(last) is not None
-    if template and (last.endswith(".pub") or not _in_credential_place(parts)):
-        found.discard("credential")
-    if "device" in found and folded in _HARMLESS_DEVICES:
-        found.discard("device")
+        if part.endswith(".git") and part != ".git":
+            # a repository without a working tree
+            inner = parts[start + 1 :]
+            if inner[:1] == ("hooks",):
+                found |= {"vcs_hook", "vcs_config"}
+            elif inner == ("config",):
+                found.add("vcs_config")
 
 
-def _in_credential_place(parts: Sequence[str]) -> bool:
-    table = _tables()
-    sequences = (
-        pattern
-        for start, part in enumerate(parts)
-        for pattern in table.sequences.get(part, ())
-        if pattern.heads(parts, start)
-    )
-    absolute = (pattern for pattern in table.absolute.first.get(parts[0], ()) if pattern.heads(parts, 0))
-    return any(pattern.category == "credential" for pattern in (*sequences, *absolute))
+def _public_half(parts: Sequence[str]) -> frozenset[str]:
+    """What the public half of a key is not, wherever it stands."""
+    return frozenset(("credential",)) if parts and parts[-1].endswith(".pub") else frozenset()
+
+
+def _tightened(parts: tuple[str, ...]) -> tuple[str, ...]:
+    """The components as Windows' file systems read them."""
+    parts = tuple(part.partition("::$")[0].rstrip(". ") or part for part in parts)
+    return tuple(".git" if re.fullmatch(r"git~[0-9]", part) else part for part in parts)
 
 
 def _by_protection(folded: str, place: Place, found: set[str]) -> None:
     found |= guarded_as(folded, place.protected)
     category_of = agent_files(place.protected)
-    for part in _parts(folded):
+    for part in components(folded):
         if part in category_of:
             found.add(category_of[part])
 
@@ -180,8 +194,8 @@ def _not_system(name: str, place: Place) -> bool:
     """Whether a path in a system directory belongs to the user all the same: the home or temporary files there."""
     if inside(name, (place.home, *TEMPORARY)):
         return True
-    parts = _parts(fold(name))
-    patterns = _tables().absolute.first.get(parts[0], ()) if parts else ()
+    parts = components(fold(name))
+    patterns = table().absolute.first.get(parts[0], ()) if parts else ()
     return not any(pattern.category == "system" and pattern.heads(parts, 0) for pattern in patterns)
 
 
@@ -203,66 +217,13 @@ def _by_itself(resolved: str, stat: Stat | None, place: Place, found: set[str]) 
         if stat.links > 1:
             # The same file has another name somewhere, and nothing tells where.
             found.add("hard_link")
-            found |= linked_as(resolved, stat, place)
-    elif stat.kind is FileKind.DEVICE and resolved not in _HARMLESS_DEVICES:
+            found |= linked_as(resolved, stat, place) | linked_places(stat, place)
+    elif stat.kind is FileKind.DEVICE and components(resolved) not in _HARMLESS_DEVICES:
         found.add("device")
     elif stat.kind is FileKind.SOCKET:
         found.add("socket")
 
 
-def _parts(path: str) -> tuple[str, ...]:
-    return tuple(part for part in path.split("/") if part)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Group:
-    """Places that stand in one directory: all their categories, and the patterns by their first component."""
-
-    categories: frozenset[str]
-    first: Mapping[str, tuple[_Pattern, ...]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Tables:
-    absolute: _Group
-    fixed: _Group
-    rooted: _Group
-    sequences: Mapping[str, tuple[_Pattern, ...]]
-    names: tuple[tuple[str, re.Pattern[str]], ...]
-    harmless: re.Pattern[str]
-
-
-def _pattern(category: str, place: str) -> _Pattern:
-    parts = _parts(fold(place))
-    globs = tuple(re.compile(translate(part)) if "*" in part else None for part in parts)
-    return _Pattern(category=category, parts=parts, globs=globs)
-
-
-def _patterns(table: Mapping[str, Sequence[str]]) -> tuple[_Pattern, ...]:
-    return tuple(_pattern(category, place) for category, places in table.items() for place in places)
-
-
-def _by_first(patterns: Iterable[_Pattern]) -> Mapping[str, tuple[_Pattern, ...]]:
-    index: dict[str, tuple[_Pattern, ...]] = {}
-    for pattern in patterns:
-        # INVARIANT: the first component of every pattern is literal.
-        assert pattern.globs[0] is None
-        index[pattern.parts[0]] = (*index.get(pattern.parts[0], ()), pattern)
-    return index
-
-
-@lru_cache(maxsize=1)
-def _tables() -> _Tables:
-    absolute, fixed, rooted = _patterns(ABSOLUTE), _patterns(FIXED), _patterns(ANYWHERE)
-    return _Tables(
-        absolute=_Group(categories=frozenset(ABSOLUTE), first=_by_first(absolute)),
-        fixed=_Group(categories=frozenset(FIXED), first=_by_first(fixed)),
-        rooted=_Group(categories=frozenset(ANYWHERE), first=_by_first(rooted)),
-        sequences=_by_first((*fixed, *rooted)),
-        names=tuple((category, _any_of(names)) for category, names in NAMES.items()),
-        harmless=_any_of(NOT_CREDENTIALS),
-    )
-
-
-def _any_of(names: Iterable[str]) -> re.Pattern[str]:
-    return re.compile("|".join(translate(fold(name)) for name in names))
+@lru_cache(maxsize=64)
+def _home(path: str) -> tuple[str, ...]:
+    return components(fold(path))

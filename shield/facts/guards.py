@@ -15,6 +15,8 @@ __all__ = ["agent_files", "fold", "guarded_as", "guarded_beneath", "identified_a
 
 _MAX_STATE = 1_000  # entries of the state that a file with several names is compared with
 _MAX_TAIL = 8  # components by which a linked file of the code is looked for
+# HFS+ leaves these out when it compares names (Apple TN1150); git refuses them in its own names since CVE-2014-9390.
+_IGNORED = dict.fromkeys((*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF))
 
 
 def inside(path: str, roots: Iterable[str]) -> bool:
@@ -23,9 +25,12 @@ def inside(path: str, roots: Iterable[str]) -> bool:
 
 
 def fold(path: str) -> str:
-    """The form in which names are compared: NFC, without case."""
+    """The form in which names are compared: NFC, without case and without what HFS+ does not see."""
     folded = path.casefold()
-    return folded if folded.isascii() else unicodedata.normalize("NFC", unicodedata.normalize("NFD", folded).casefold())
+    if folded.isascii():
+        return folded
+    shown = unicodedata.normalize("NFD", folded).translate(_IGNORED)
+    return unicodedata.normalize("NFC", shown.casefold())
 
 
 def guarded_as(folded: str, protected: Protected) -> frozenset[str]:

@@ -6,12 +6,15 @@ string, the answer is None and the caller records it as unknown.
 
 import re
 import unicodedata
-from ipaddress import AddressValueError, IPv4Address, IPv4Network, IPv6Address, IPv6Network
+from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from urllib.parse import unquote_to_bytes
 
+from shield.facts.addresses import METADATA_NAMES, ip_class
+from shield.facts.lookalikes import UnclearLabelError, a_label, deviates, is_a_label
+from shield.facts.wildcards import carried_class
 from shield.types import HostFact, IpClass
 
-__all__ = ["DEFAULT_PORTS", "host_fact", "host_name", "ip_class"]
+__all__ = ["DEFAULT_PORTS", "host_fact", "host_name"]
 
 _MAX_URL = 65_536
 _MAX_HOST = 253  # RFC 1035 section 2.3.4, without the trailing dot
@@ -24,8 +27,6 @@ _NUMBER = re.compile(r"(?:0x[0-9a-f]*|[0-9]+)")
 _USER = re.compile(r"[A-Za-z0-9._~!$&'()*+,;=:%-]*")
 # Who decodes before parsing sees the authority end here.
 _HIDDEN_END = re.compile(r"%(?:2f|3f|23|40|5c)", re.IGNORECASE)
-# IDNA 2003 and 2008 disagree about these (UTS 46 section 7): two browsers may go to two hosts.
-_DEVIATIONS = frozenset("ßẞς\u200c\u200d")
 
 DEFAULT_PORTS = {
     "amqp": 5672,
@@ -63,59 +64,11 @@ DEFAULT_PORTS = {
 _LOOPBACK_NAMES = frozenset(
     ("localhost", "localhost.localdomain", "localhost4", "localhost6", "ip6-localhost", "ip6-loopback")
 )
-# Instance metadata services: AWS (EC2, ECS, EKS), Google, Azure, Alibaba, Oracle, Tencent, Equinix.
-_METADATA_NAMES = frozenset(
-    (
-        "metadata",
-        "metadata.google.internal",
-        "metadata.goog",
-        "metadata.azure.internal",
-        "metadata.tencentyun.com",
-        "metadata.packet.net",
-        "metadata.platformequinix.com",
-        "instance-data",
-        "instance-data.ec2.internal",
-    )
-)
-_METADATA_V4 = frozenset(
-    IPv4Address(text)
-    for text in (
-        "169.254.169.254",
-        "169.254.170.2",
-        "169.254.170.23",
-        "169.254.0.23",
-        "168.63.129.16",
-        "100.100.100.200",
-        "192.0.0.192",
-    )
-)
-_METADATA_V6 = frozenset(IPv6Address(text) for text in ("fd00:ec2::254", "fd00:ec2::23", "fd20:ce::254"))
-# IANA special-purpose registries (RFC 6890 and what followed), multicast and reserved space: nothing public there.
-_PRIVATE_V4 = tuple(
-    IPv4Network(text)
-    for text in (
-        "0.0.0.0/8",
-        "10.0.0.0/8",
-        "100.64.0.0/10",
-        "172.16.0.0/12",
-        "192.0.0.0/24",
-        "192.0.2.0/24",
-        "192.88.99.0/24",
-        "192.168.0.0/16",
-        "198.18.0.0/15",
-        "198.51.100.0/24",
-        "203.0.113.0/24",
-        "224.0.0.0/4",
-        "240.0.0.0/4",
-    )
-)
-_PRIVATE_V6 = tuple(
-    IPv6Network(text) for text in ("2001::/23", "2001:db8::/32", "3fff::/20", "2620:4f:8000::/48", "5f00::/16")
-)
-_GLOBAL_V6 = IPv6Network("2000::/3")
-_NAT64 = IPv6Network("64:ff9b::/96")
-_TEREDO = IPv6Network("2001::/32")
-_SIX_TO_FOUR = IPv6Network("2002::/16")
+# WHATWG URL section 3.1: elsewhere a host is opaque, and programs may see it as it is written.
+_SPECIAL = frozenset(("", "http", "https", "ws", "wss", "ftp"))
+_PLAIN_V4 = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}")
+# What a plain reading would not give: only an answer that is no leave is given for such a spelling.
+_HARMLESS = frozenset((IpClass.NAME, IpClass.PUBLIC))
 
 
 class _UnclearHostError(Exception):
@@ -130,7 +83,7 @@ def host_fact(url_or_host: str) -> HostFact | None:
     """
     try:
         return _read(url_or_host)
-    except (_UnclearHostError, ValueError):
+    except (_UnclearHostError, UnclearLabelError, ValueError):
         return None
 
 
@@ -138,7 +91,7 @@ def host_name(text: str) -> tuple[str, IpClass] | None:
     """A host as it stands in an authority or after the `@` of an address: its normal form and class, or None."""
     try:
         return _host(text)
-    except (_UnclearHostError, ValueError):
+    except (_UnclearHostError, UnclearLabelError, ValueError):
         return None
 
 
@@ -156,8 +109,12 @@ def _read(text: str) -> HostFact:
         raise _UnclearHostError
     host_text, port_text = _split_port(address)
     host, kind = _host(host_text)
+    if kind in _HARMLESS and scheme not in _SPECIAL and not host_text.isascii():
+        raise _UnclearHostError
     if port_text:
-        if not port_text.isascii() or not port_text.isdigit() or len(port_text) > 5 or int(port_text) > 65_535:
+        if not port_text.isascii() or not port_text.isdigit() or len(port_text) > 5:
+            raise _UnclearHostError
+        if not 0 < int(port_text) <= 65_535:
             raise _UnclearHostError
         port: int | None = int(port_text)
     else:
@@ -202,33 +159,45 @@ def _split_port(address: str) -> tuple[str, str]:
 def _host(text: str) -> tuple[str, IpClass]:
     if text.startswith("["):
         return _v6(text[1:-1])
-    if "%" in text:
+    encoded = "%" in text
+    if encoded:
         text = unquote_to_bytes(text).decode("utf-8", "strict")
         if "%" in text:
             raise _UnclearHostError
     if not text.isascii():
         text = _to_ascii(text)
-    text = text.lower().removesuffix(".")
+    host, kind = _named(text)
+    # Python's urllib asks for `%6c` as it stands, browsers and curl for `l`.
+    if encoded and kind in _HARMLESS:
+        raise _UnclearHostError
+    return host, kind
+
+
+def _named(written: str) -> tuple[str, IpClass]:
+    """A host in ASCII."""
+    text = written.lower().removesuffix(".")
     labels = text.split(".")
     if len(text) > _MAX_HOST or any(len(label) > _MAX_LABEL or not _LABEL.fullmatch(label) for label in labels):
         raise _UnclearHostError
     # WHATWG URL section 3.5, "ends in a number": such a host is an address or an error.
     if _NUMBER.fullmatch(labels[-1]):
         address, kind = _v4(labels)
+        # Go and Java look `0x8.2056` and `1.2.3` up as names.
+        if kind is IpClass.PUBLIC and not _PLAIN_V4.fullmatch(written):
+            raise _UnclearHostError
         return str(address), kind
-    for label in labels:
-        if label.startswith("xn--"):
-            label[4:].encode("ascii").decode("punycode")
+    if "xn--" in text and not all(is_a_label(label) for label in labels if label.startswith("xn--")):
+        raise _UnclearHostError
     if text in _LOOPBACK_NAMES or text.endswith(".localhost"):
         return text, IpClass.LOOPBACK
-    if text in _METADATA_NAMES:
+    if text in METADATA_NAMES:
         return text, IpClass.METADATA
-    return text, IpClass.NAME
+    return text, carried_class(text, labels) or IpClass.NAME
 
 
 def _to_ascii(text: str) -> str:
     """A-labels by the mapping that IDNA 2003, 2008 and UTS 46 share; where they part, the host is unclear."""
-    if not _DEVIATIONS.isdisjoint(text):
+    if deviates(text):
         raise _UnclearHostError
     mapped = unicodedata.normalize("NFC", unicodedata.normalize("NFKC", text).casefold())
     mapped = mapped.replace("\u3002", ".")
@@ -236,12 +205,7 @@ def _to_ascii(text: str) -> str:
     for label in mapped.split("."):
         if any(unicodedata.category(character)[0] not in "LMN" and character != "-" for character in label):
             raise _UnclearHostError
-        if label.isascii():
-            labels.append(label)
-            continue
-        if label.startswith("xn--") or label[2:4] == "--" or unicodedata.combining(label[0]):
-            raise _UnclearHostError
-        labels.append("xn--" + label.encode("punycode").decode("ascii"))
+        labels.append(label if label.isascii() else a_label(label))
     return ".".join(labels)
 
 
@@ -263,8 +227,10 @@ def _v4(labels: list[str]) -> tuple[IPv4Address, IpClass]:
 
 
 def _number(label: str) -> int:
+    if label == "0x":
+        raise _UnclearHostError  # zero to browsers, a name to curl
     if label.startswith("0x"):
-        return int(label[2:] or "0", 16)
+        return int(label, 16)
     if len(label) > 1 and label[0] == "0":
         return int(label, 8)
     return int(label)
@@ -279,49 +245,9 @@ def _v6(text: str) -> tuple[str, IpClass]:
     kind = ip_class(address)
     if percent:
         # RFC 6874 writes `%25zone`, others `%zone`; a zone has a meaning for link-local addresses only.
-        if kind is not IpClass.LINK_LOCAL or not re.fullmatch(r"[A-Za-z0-9._-]{1,32}", zone.removeprefix("25") or "-"):
+        local = kind in (IpClass.LINK_LOCAL, IpClass.METADATA)
+        if not local or not re.fullmatch(r"[A-Za-z0-9._-]{1,32}", zone.removeprefix("25") or "-"):
             raise _UnclearHostError
         return str(address), kind
     mapped = address.ipv4_mapped
     return (str(mapped) if mapped is not None else str(address)), kind
-
-
-def ip_class(address: IPv4Address | IPv6Address) -> IpClass:
-    """The class of an address; an IPv6 address that carries an IPv4 one has that one's class."""
-    if isinstance(address, IPv4Address):
-        if address in _METADATA_V4:
-            return IpClass.METADATA
-        # The unspecified address connects to this host.
-        if address.is_loopback or address.is_unspecified:
-            return IpClass.LOOPBACK
-        if address.is_link_local:
-            return IpClass.LINK_LOCAL
-        return IpClass.PRIVATE if any(address in network for network in _PRIVATE_V4) else IpClass.PUBLIC
-    if address in _METADATA_V6:
-        return IpClass.METADATA
-    if address.is_loopback or address.is_unspecified:
-        return IpClass.LOOPBACK
-    carried = _carried(address)
-    if carried is not None:
-        return ip_class(carried)
-    if address.is_link_local:
-        return IpClass.LINK_LOCAL
-    if address not in _GLOBAL_V6 or any(address in network for network in _PRIVATE_V6):
-        return IpClass.PRIVATE
-    return IpClass.PUBLIC
-
-
-def _carried(address: IPv6Address) -> IPv4Address | None:
-    """The IPv4 address inside: mapped, compatible, NAT64 (RFC 6052), 6to4, Teredo, ISATAP (RFC 5214)."""
-    value = int(address)
-    if address.ipv4_mapped is not None:
-        return address.ipv4_mapped
-    if value >> 32 == 0 or address in _NAT64:
-        return IPv4Address(value & 0xFFFFFFFF)
-    if address in _SIX_TO_FOUR:
-        return IPv4Address(value >> 80 & 0xFFFFFFFF)
-    if address in _TEREDO:
-        return IPv4Address(~value & 0xFFFFFFFF)
-    if value >> 32 & 0xFFFFFFFF in (0x00005EFE, 0x02005EFE):
-        return IPv4Address(value & 0xFFFFFFFF)
-    return None

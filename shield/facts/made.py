@@ -11,6 +11,7 @@ __all__ = ["PLAIN_PROGRAMS", "MadeFile", "MadeFiles"]
 
 _DEVICE = 64_000  # any number: all of a made world is one device
 _MAX_LINKS = 40
+_MAX_PLACES = 4_096
 
 # The programs of a plain Linux that cases may name without making them.
 _NAMES = """
@@ -57,7 +58,7 @@ class MadeFiles:
     With `programs`, these stand in /usr/bin (and /bin, a link to it), owned by root; everything else is the user's.
     """
 
-    __slots__ = ("_entries", "_folds", "_names")
+    __slots__ = ("_entries", "_folds", "_names", "_places")
 
     def __init__(
         self,
@@ -69,6 +70,8 @@ class MadeFiles:
         folds_case: bool = False,
     ) -> None:
         self._folds = folds_case
+        # Where paths stand; nothing is put into a world that has been asked once.
+        self._places: dict[str, str | None] = {}
         if files is None:
             self._entries: dict[str, tuple[Stat, MadeFile]] = {}
             self._names: dict[str, set[str]] = {"/": set()}
@@ -137,6 +140,16 @@ class MadeFiles:
         return None if where is None else self._entries.get(where)
 
     def _place(self, path: str) -> str | None:
+        try:
+            return self._places[path]
+        except KeyError:
+            pass
+        if len(self._places) >= _MAX_PLACES:
+            self._places.clear()
+        where = self._places[path] = self._walk(path)
+        return where
+
+    def _walk(self, path: str) -> str | None:
         """Where `path` stands in this world, links followed but for the last; None if there is no such place."""
         pending = [name for name in path.split("/") if name not in ("", ".")][::-1]
         at, links = "/", 0

@@ -199,7 +199,22 @@ def _normal(path: str) -> str:
     whole = "/" + path.strip("/")
     if "//" not in whole and "/." not in whole:
         return whole  # what it would come to: most paths are written as they are
+    if "/root/" in whole and "proc/" in whole:
+        return _beneath_root(whole)
     return "/" + posixpath.normpath(whole).lstrip("/")
+
+
+def _beneath_root(path: str) -> str:
+    """Normal where `/proc/7/root` is a root: nothing is above it."""
+    kept: list[str] = []
+    for part in path.split("/"):
+        if part in ("", "."):
+            continue
+        if part != "..":
+            kept.append(part)
+        elif not (kept[-1:] == ["root"] and kept[0] == "proc" and len(kept) in (3, 5)):
+            kept = kept[:-1]
+    return "/" + "/".join(kept)
 
 
 def _walk(lead: str, rest: str, lexical: str, place: Place) -> Resolved:
