@@ -120,7 +120,7 @@ def test_protection_beats_every_policy(bench):
         ("mcp:files/read_file", {"path": "a.txt"}, "input.type", Decision.ESCALATE),
         ("execute_command", {"command": "$cmd x"}, None, Decision.ESCALATE),
         ("execute_command", {"command": "echo 'x"}, "facts.code", Decision.ESCALATE),
-        ("execute_command", {"command": "python3 -c 'print(1)'"}, "facts.runs_code", Decision.ESCALATE),
+        ("execute_command", {"command": "python3 -c 'import ctypes'"}, "facts.runs_code", Decision.ESCALATE),
     ],
 )
 def test_the_floor_holds_under_a_policy_that_allows_everything(bench, type, payload, rule, decision):
