@@ -30,7 +30,8 @@ class Snapshot:
         self._links: dict[str, str] = {}
         # What `shield.facts.paths` resolved, by raw path, base and home.
         self.resolved: dict[tuple[str, str | None, str | None], object] = {}
-        # What `shield.facts.beneath` met, by top and look, and how many entries it has looked at in all.
+        # What was looked at once for the action, by path and who looks (trees, links, mounts, scripts); how many
+        # entries of trees there were.
         self.looked: dict[tuple[str, object], object] = {}
         self.walked = 0
 

@@ -142,4 +142,7 @@ def test_an_input_is_never_run(repository):
     done = action(repository, policies="policies/good.yaml $(touch pwned) ;touch pwned", cases="-x `touch pwned`")
     assert done.returncode == 2
     assert not (repository / "pwned").exists()
+    for text in ("$(touch pwned)", "`touch pwned`", "x); touch pwned; (", '"; touch pwned; "'):
+        action(repository, policies=text, cases=text, overlay=text)
+        assert not (repository / "pwned").exists(), text
     assert action(repository, policies="").returncode == 2
