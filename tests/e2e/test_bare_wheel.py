@@ -100,7 +100,7 @@ def test_a_console_session_and_the_proof_afterwards(bare):
         terminal.until(r"ALLOW(.|\n)*# a project(.|\n)*agentctl> ")
         terminal.type("/read ~/.ssh/id_rsa\n")
         terminal.until(r"BLOCK(.|\n)*agentctl> ")
-        terminal.type("!python3 -c 'print(6 * 7)'\n")
+        terminal.type("!python3 -c 'import ctypes; print(6 * 7)'\n")
         terminal.until(r"type yes/no, \d+ s left: ")
         terminal.answer("yes")
         terminal.until(r"\| 42(.|\n)*agentctl> ")

@@ -52,6 +52,7 @@ POLICY = """
 version: 1
 name: storm
 extends: [default]
+overrides: [files.temp.write, files.temp.read]  # everything here lies in the temporary folder
 rules:
   - id: storm.delete
     effect: allow

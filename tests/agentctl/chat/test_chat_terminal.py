@@ -131,7 +131,7 @@ def test_trust_allow_block_ask_approve_deny_and_stop(place):
         terminal.until("agentctl> ")
 
         # a question: an answer typed ahead of it is thrown away, nothing but yes or no is taken
-        terminal.type("!python3 -c 'print(6*7)'\n")
+        terminal.type("!python3 -c 'import ctypes; print(6*7)'\n")
         question = terminal.until("type yes/no, .* s left: ")
         assert "print(6*7)" in question
         terminal.type("\n")

@@ -251,7 +251,7 @@ def test_an_approval_by_the_token_that_only_the_prompt_gets(place):
                 await gate._client.approvals()
             assert caught.value.reason is Reason.AUTH_ROLE
             await approver.approvals()
-            proposal = proposed("execute_command", {"command": "python3 -c 'print(6*7)'"})
+            proposal = proposed("execute_command", {"command": "python3 -c 'import ctypes; print(6*7)'"})
             verdict = await gate.propose(proposal)
             assert verdict.decision is Decision.ESCALATE
             (question,) = await approver.approvals(wait_s=10)
