@@ -11,8 +11,8 @@ import tree_sitter_bash
 from row import Row, cpu_us
 from shield.facts.programs.model import models
 from shield.facts.shell.analyse import MAX_COMMAND_BYTES, Analyser
-from shield.facts.shell.reader import read_line
-from shield.facts.shell.shfmt import Shfmt, shfmt_binary
+from shield.facts.shell.grammar.reader import read_line
+from shield.facts.shell.grammar.shfmt import Shfmt, shfmt_binary
 from shield.policy.world import made_place
 
 LINE = 'for f in $(git ls-files "*.py"); do grep -n "$1" "$f" || echo "${f%.py}: none" >&2; done'

@@ -4,7 +4,7 @@ Words: plain text as it stands, `'…'` for quoted text, `$x` and `"$x"` for var
 `${…}` `((…))` for the rest, with a `"` before what is quoted. Commands: `[words >redirects]`.
 """
 
-from shield.facts.shell.script import (
+from shield.facts.shell.grammar.script import (
     AndOr,
     Arithmetic,
     Case,

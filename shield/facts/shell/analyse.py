@@ -10,9 +10,9 @@ from functools import cache
 
 from shield.facts.place import Place
 from shield.facts.programs.model import Model, models
+from shield.facts.shell.grammar.parse import SecondParser
+from shield.facts.shell.grammar.shfmt import Shfmt, shfmt_binary
 from shield.facts.shell.line import Line
-from shield.facts.shell.parse import SecondParser
-from shield.facts.shell.shfmt import Shfmt, shfmt_binary
 from shield.types import CommandFact, Dynamic, HostFact, Operation, PathFact, RunsCode
 
 __all__ = ["MAX_COMMAND_BYTES", "Analyser", "ShellAnalysis", "analyse"]

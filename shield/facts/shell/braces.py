@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from shield.facts.shell.script import LITERAL, Part, Word, joined
+from shield.facts.shell.grammar.script import LITERAL, Part, Word, joined
 
 __all__ = ["TooManyWordsError", "braced", "numbers"]
 

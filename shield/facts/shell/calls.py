@@ -21,10 +21,10 @@ from shield.facts.shell.effects import Given, carry_out
 from shield.facts.shell.environment import Influence, influence, is_plain_setting
 from shield.facts.shell.frame import Done, Fed, Frame, Jumps, Walk, joined_ends
 from shield.facts.shell.glob import directory_of
+from shield.facts.shell.grammar.script import Function
 from shield.facts.shell.lookup import Found, Lookup
 from shield.facts.shell.pathuse import looks_like_path, raw_path
 from shield.facts.shell.record import Record
-from shield.facts.shell.script import Function
 from shield.facts.shell.scripted import Scripted
 from shield.facts.shell.variables import Content, State, join, united
 from shield.types import Access, Dynamic, Operation, Origin, RunsCode

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from shield.facts.programs.invocation import Invocation
 from shield.facts.programs.reading import Reading, Value
 from shield.facts.shell.content import Shell, calculated, content_of, pattern_of
-from shield.facts.shell.script import Condition, Word
+from shield.facts.shell.grammar.script import Condition, Word
 from shield.facts.shell.tilde import Mode
 from shield.facts.shell.variables import Matching, Number, State
 from shield.types import Access

@@ -5,8 +5,8 @@ from typing import Protocol
 
 from shield.facts.shell.arithmetic import ANY, NATURAL, UntrustedError, evaluate
 from shield.facts.shell.field import escaped
+from shield.facts.shell.grammar.script import LITERAL, Parameter, Part, PartKind, Word
 from shield.facts.shell.parameter import cased, part_of, quoted_form, trimmed, with_replaced
-from shield.facts.shell.script import LITERAL, Parameter, Part, PartKind, Word
 from shield.facts.shell.tilde import Mode, untilded
 from shield.facts.shell.variables import Choice, Content, Keyed, Listed, Matching, Number, State, known_texts
 

@@ -9,7 +9,7 @@ from shield.facts.shell.conditions import read_condition
 from shield.facts.shell.content import calculated, content, content_of, pattern_of
 from shield.facts.shell.frame import Done, Frame, Jumps, Walk, joined_ends
 from shield.facts.shell.glob import superset
-from shield.facts.shell.script import (
+from shield.facts.shell.grammar.script import (
     Arithmetic,
     Case,
     Command,

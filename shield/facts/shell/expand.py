@@ -6,7 +6,7 @@ from shield.facts.programs.reading import Value
 from shield.facts.shell.braces import TooManyWordsError, braced
 from shield.facts.shell.content import Shell, content, content_of, is_all
 from shield.facts.shell.field import Fields
-from shield.facts.shell.script import LITERAL, Part, PartKind, Word
+from shield.facts.shell.grammar.script import LITERAL, Part, PartKind, Word
 from shield.facts.shell.tilde import Mode, untilded
 from shield.facts.shell.variables import Listed, Matching, Number, State, Token
 

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 from shield.facts.place import Place
 from shield.facts.programs.reading import Listing, Reading, Value
 from shield.facts.shell.content import Shell
-from shield.facts.shell.script import Command, RedirectNode, Script, Word
+from shield.facts.shell.grammar.script import Command, RedirectNode, Script, Word
 from shield.facts.shell.variables import Content, State, join
 from shield.types import Redirect
 

@@ -13,11 +13,8 @@ from shield.facts.shell.content import Shell, content_of
 from shield.facts.shell.control import Control
 from shield.facts.shell.environment import may_be_secret
 from shield.facts.shell.frame import Done, Fed, Frame, joined_ends
-from shield.facts.shell.parse import SecondParser, parse
-from shield.facts.shell.printed import printed
-from shield.facts.shell.record import Record, TooMuchError
-from shield.facts.shell.redirects import read_redirects
-from shield.facts.shell.script import (
+from shield.facts.shell.grammar.parse import SecondParser, parse
+from shield.facts.shell.grammar.script import (
     MAX_DEPTH,
     AndOr,
     Command,
@@ -29,6 +26,9 @@ from shield.facts.shell.script import (
     Word,
     literal,
 )
+from shield.facts.shell.printed import printed
+from shield.facts.shell.record import Record, TooMuchError
+from shield.facts.shell.redirects import read_redirects
 from shield.facts.shell.scripted import OneParser, Scripted
 from shield.facts.shell.settings import Settings
 from shield.facts.shell.simple import Simples, reads_nothing_else

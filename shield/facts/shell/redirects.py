@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 
 from shield.facts.programs.reading import Reading, Value
 from shield.facts.shell.frame import Fed
-from shield.facts.shell.script import PartKind, RedirectNode, Word
+from shield.facts.shell.grammar.script import PartKind, RedirectNode, Word
 from shield.facts.shell.variables import Content
 from shield.types import Access, Operation, Redirect
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 from shield.facts.programs.reading import Nested
 from shield.facts.programs.scripts import shown
 from shield.facts.shell.frame import Frame
-from shield.facts.shell.reader import read_line
+from shield.facts.shell.grammar.reader import read_line
+from shield.facts.shell.grammar.script import Script
 from shield.facts.shell.record import Record, TooMuchError
-from shield.facts.shell.script import Script
 from shield.facts.shell.variables import State
 
 __all__ = ["OneParser", "Scripted"]

@@ -6,7 +6,7 @@ from shield.facts.shell.arithmetic import UntrustedError, evaluate
 from shield.facts.shell.content import Shell, calculated, content_of
 from shield.facts.shell.environment import Influence, influence
 from shield.facts.shell.expand import expand
-from shield.facts.shell.script import Assignment
+from shield.facts.shell.grammar.script import Assignment
 from shield.facts.shell.tilde import Mode
 from shield.facts.shell.variables import INTEGER, OWN_VARIABLES, Attribute, Content, Keyed, Listed, Number, State
 

@@ -11,8 +11,8 @@ from shield.facts.shell.effects import DECLARING
 from shield.facts.shell.expand import expand
 from shield.facts.shell.frame import Done, Frame, Walk, joined_ends
 from shield.facts.shell.glob import may_be_option
+from shield.facts.shell.grammar.script import Assignment, Command, Part, PartKind, Simple, Word, literal
 from shield.facts.shell.record import Record
-from shield.facts.shell.script import Assignment, Command, Part, PartKind, Simple, Word, literal
 from shield.facts.shell.settings import Settings
 from shield.facts.shell.tilde import Mode, is_assignment_like
 from shield.facts.shell.variables import Choice, Content, State

@@ -4,7 +4,7 @@ import re
 from enum import Enum
 
 from shield.facts.shell.field import escaped
-from shield.facts.shell.script import LITERAL, Word
+from shield.facts.shell.grammar.script import LITERAL, Word
 from shield.facts.shell.variables import State
 
 __all__ = ["Mode", "is_assignment_like", "untilded"]

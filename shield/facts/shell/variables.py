@@ -7,7 +7,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from shield.facts.programs.reading import Value
-from shield.facts.shell.script import Function
+from shield.facts.shell.grammar.script import Function
 from shield.types import CONFINED_NAMES
 
 __all__ = [

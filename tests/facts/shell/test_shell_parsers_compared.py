@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from scale import scale, seed
 from shared_data import shared
 from shell_grammar import Grammar
-from shield.facts.shell.parse import parse
-from shield.facts.shell.reader import read_line
-from shield.facts.shell.script import (
+from shield.facts.shell.grammar.parse import parse
+from shield.facts.shell.grammar.reader import read_line
+from shield.facts.shell.grammar.script import (
     AndOr,
     Condition,
     Coprocess,
@@ -31,7 +31,7 @@ from shield.facts.shell.script import (
     Simple,
     literal,
 )
-from shield.facts.shell.shfmt import Shfmt, shfmt_binary
+from shield.facts.shell.grammar.shfmt import Shfmt, shfmt_binary
 
 BASH = shutil.which("bash")
 pytestmark = pytest.mark.skipif(BASH is None, reason="there is no bash to compare with")

@@ -13,8 +13,8 @@ from shield.facts.local import LocalFiles
 from shield.facts.place import Place
 from shield.facts.programs.model import models
 from shield.facts.shell import Analyser
-from shield.facts.shell.reader import read_line
-from shield.facts.shell.script import Script
+from shield.facts.shell.grammar.reader import read_line
+from shield.facts.shell.grammar.script import Script
 from shield.types import Dynamic
 
 BASH = shutil.which("bash")

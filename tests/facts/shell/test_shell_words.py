@@ -12,9 +12,9 @@ from scale import seed
 from shield.facts.local import LocalFiles
 from shield.facts.place import Place
 from shield.facts.shell import analyse
-from shield.facts.shell.reader import read_line
-from shield.facts.shell.script import RefusedLineError, ansi_c
-from shield.facts.shell.tree import read_tree
+from shield.facts.shell.grammar.reader import read_line
+from shield.facts.shell.grammar.script import RefusedLineError, ansi_c
+from shield.facts.shell.grammar.tree import read_tree
 from shield.types import Dynamic
 
 BASH = shutil.which("bash")

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from shield.facts.shell.script import (
+from shield.facts.shell.grammar.script import (
     LITERAL,
     AndOr,
     Arithmetic,
@@ -32,7 +32,7 @@ from shield.facts.shell.script import (
     joined,
     literal,
 )
-from shield.facts.shell.shfmt_words import Node, Words, expect
+from shield.facts.shell.grammar.shfmt_words import Node, Words, expect
 
 __all__ = ["script_of"]
 

@@ -3,8 +3,8 @@
 import re
 from abc import abstractmethod
 
-from shield.facts.shell.reader_cursor import META, Cursor
-from shield.facts.shell.script import (
+from shield.facts.shell.grammar.reader_cursor import META, Cursor
+from shield.facts.shell.grammar.script import (
     LITERAL,
     Part,
     PartKind,

@@ -3,8 +3,8 @@
 import re
 from enum import Enum
 
-from shield.facts.shell.reader_words import Words
-from shield.facts.shell.script import (
+from shield.facts.shell.grammar.reader_words import Words
+from shield.facts.shell.grammar.script import (
     LITERAL,
     Parameter,
     Part,

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
 
-from shield.facts.shell.script import MAX_DEPTH, Part, PartKind, RedirectNode, RefusedLineError, Script, Word
+from shield.facts.shell.grammar.script import MAX_DEPTH, Part, PartKind, RedirectNode, RefusedLineError, Script, Word
 
 __all__ = ["META", "Budget", "Cursor"]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import tree_sitter
 import tree_sitter_bash
 
-from shield.facts.shell.script import (
+from shield.facts.shell.grammar.script import (
     LITERAL,
     MAX_DEPTH,
     AndOr,

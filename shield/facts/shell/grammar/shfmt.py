@@ -15,8 +15,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from shield.facts.shell.script import RefusedLineError, Script
-from shield.facts.shell.shfmt_tree import script_of
+from shield.facts.shell.grammar.script import RefusedLineError, Script
+from shield.facts.shell.grammar.shfmt_tree import script_of
 
 __all__ = ["LIMIT_S", "Shfmt", "shfmt_binary"]
 

@@ -7,8 +7,8 @@ where both accept the line and say the same is it understood; otherwise every re
 
 from typing import NamedTuple, Protocol
 
-from shield.facts.shell.reader import read_line
-from shield.facts.shell.script import (
+from shield.facts.shell.grammar.reader import read_line
+from shield.facts.shell.grammar.script import (
     LITERAL,
     AndOr,
     Arithmetic,
@@ -26,7 +26,7 @@ from shield.facts.shell.script import (
     Test,
     Word,
 )
-from shield.facts.shell.tree import Tree, read_tree
+from shield.facts.shell.grammar.tree import Tree, read_tree
 
 __all__ = ["Parsed", "RefusedLineError", "SecondParser", "parse"]
 

@@ -2,8 +2,8 @@
 
 import re
 
-from shield.facts.shell.reader_simple import SimpleCommands
-from shield.facts.shell.script import (
+from shield.facts.shell.grammar.reader_simple import SimpleCommands
+from shield.facts.shell.grammar.script import (
     LITERAL,
     Condition,
     Part,

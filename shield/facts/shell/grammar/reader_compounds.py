@@ -3,8 +3,8 @@
 import re
 from collections.abc import Callable
 
-from shield.facts.shell.reader_conditions import Conditions
-from shield.facts.shell.script import (
+from shield.facts.shell.grammar.reader_conditions import Conditions
+from shield.facts.shell.grammar.script import (
     Arithmetic,
     Case,
     Clause,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from copy import copy
 from typing import Any, Self
 
-from shield.facts.shell.script import (
+from shield.facts.shell.grammar.script import (
     LITERAL,
     MAX_DEPTH,
     Parameter,

@@ -2,9 +2,9 @@
 
 import re
 
-from shield.facts.shell.reader_cursor import META
-from shield.facts.shell.reader_expansions import Expansions
-from shield.facts.shell.script import (
+from shield.facts.shell.grammar.reader_cursor import META
+from shield.facts.shell.grammar.reader_expansions import Expansions
+from shield.facts.shell.grammar.script import (
     Assignment,
     Item,
     RedirectNode,

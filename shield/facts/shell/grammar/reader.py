@@ -7,9 +7,9 @@ differently, it refuses: a line is understood only where two parsers say the sam
     Cursor → Words → Expansions → SimpleCommands → Conditions → Compounds → Reader
 """
 
-from shield.facts.shell.reader_compounds import Compounds
-from shield.facts.shell.reader_cursor import Budget
-from shield.facts.shell.script import (
+from shield.facts.shell.grammar.reader_compounds import Compounds
+from shield.facts.shell.grammar.reader_cursor import Budget
+from shield.facts.shell.grammar.script import (
     AndOr,
     Command,
     Coprocess,
