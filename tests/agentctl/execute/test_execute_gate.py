@@ -4,6 +4,7 @@ import ast
 import asyncio
 import dataclasses
 import json
+import threading
 import time
 from pathlib import Path
 
@@ -272,6 +273,8 @@ def test_output_that_shield_does_not_take_is_not_shown(bench):
 
 
 def test_a_redeem_that_is_cancelled_is_reported_as_not_run(bench):
+    given_up = threading.Event()
+
     async def cancelled():
         async with AsyncClient(bench.fake.endpoint, TOKEN) as client:
             gate = ShieldGate(client, await client.open_session([str(bench.workspace)]))
@@ -281,13 +284,14 @@ def test_a_redeem_that_is_cancelled_is_reported_as_not_run(bench):
             while not bench.fake.sent("/v1/permits/redeem"):  # noqa: ASYNC110  # seen by the server's thread
                 await asyncio.sleep(0)
             task.cancel()
+            asyncio.get_running_loop().call_soon(given_up.set)  # after the task has been told
             with pytest.raises(asyncio.CancelledError):
                 await task
 
     original = bench.fake.redeem
 
     def slow(body):
-        time.sleep(0.2)
+        given_up.wait(20)
         return original(body)
 
     bench.fake.redeem = slow

@@ -152,9 +152,10 @@ def test_no_bytes_bring_anything_but_events_or_a_model_error(kind, data):
         events = events_of(make(), [bytes(raw)])
     except ModelError:
         return
+    assert stop_of(events) in StopReason
     for call in calls_of(events):
         try:
-            call.arguments()
+            assert isinstance(call.arguments(), dict)
         except ArgumentsError:
             pass
 
@@ -208,9 +209,10 @@ def test_no_json_of_any_shape_brings_anything_but_events_or_a_model_error(kind, 
     lines = [json.dumps(value) for value in values]
     raw = "".join(f"{line}\n" if kind == "ollama" else f"data: {line}\n\n" for line in lines).encode()
     try:
-        events_of(make(), [raw])
+        events = events_of(make(), [raw])
     except ModelError:
-        pass
+        return
+    assert stop_of(events) in StopReason
 
 
 # --- arguments: the exact text, read strictly ------------------------------------------------------------------------
