@@ -1,32 +1,45 @@
-"""What it costs to ask a command for help: CPU of the whole process, children included."""
+"""What it costs to start a command: CPU of the whole process, children included."""
 
 import resource
 import statistics
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from row import Row
 
-ROUNDS = 9
+ROUNDS = 11
+_CHECK = ("check", "--max-tier", "0", "--isolation", "confined", "--workspace")
+_ACTION = ("execute_command", "command=ls")
+# What a hook would start that asks a running service instead.
+_PEER = "import httpx"
 
 
 def rows() -> Iterator[Row]:
-    """`help.shield.cpu` and `help.agentctl.cpu`, CPU milliseconds; the ratio is to an interpreter that does nothing."""
+    """CPU milliseconds: `help.shield.cpu` and `help.agentctl.cpu` against an interpreter that does nothing, and
+    `check.start`, one action judged by `default`, against an interpreter that imports an HTTP client."""
     scripts = Path(sys.executable).parent
-    times: dict[str, list[float]] = {"nothing": [], "shield": [], "agentctl": []}
-    commands = {"nothing": [sys.executable, "-c", "pass"]}
-    commands |= {name: [str(scripts / name), "--help"] for name in ("shield", "agentctl")}
-    for _ in range(ROUNDS):
-        for name, command in commands.items():
-            times[name].append(_cpu_ms(command))
-    nothing = statistics.median(times["nothing"])
-    for name in ("shield", "agentctl"):
-        median = statistics.median(times[name])
-        yield Row(
-            name=f"help.{name}.cpu", median=median, unit="ms", goal=100, peer="python -c pass", ratio=nothing / median
-        )
+    with tempfile.TemporaryDirectory(prefix="sh") as workspace:
+        commands = {
+            "nothing": [sys.executable, "-c", "pass"],
+            "client": [sys.executable, "-c", _PEER],
+            "help.shield.cpu": [str(scripts / "shield"), "--help"],
+            "help.agentctl.cpu": [str(scripts / "agentctl"), "--help"],
+            "check.start": [str(scripts / "shield"), *_CHECK, workspace, *_ACTION],
+        }
+        times: dict[str, list[float]] = {name: [] for name in commands}
+        for _ in range(ROUNDS):
+            for name, command in commands.items():
+                times[name].append(_cpu_ms(command))
+    medians = {name: statistics.median(values) for name, values in times.items()}
+    for name, goal, peer, said in (
+        ("help.shield.cpu", 100, "nothing", "python -c pass"),
+        ("help.agentctl.cpu", 100, "nothing", "python -c pass"),
+        ("check.start", 400, "client", f"python -c '{_PEER}'"),
+    ):
+        yield Row(name=name, median=medians[name], unit="ms", goal=goal, peer=said, ratio=medians[peer] / medians[name])
 
 
 def _cpu_ms(command: list[str]) -> float:

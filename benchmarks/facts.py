@@ -9,7 +9,7 @@ import tree_sitter
 import tree_sitter_bash
 
 from row import Row, cpu_us
-from shield.facts.programs.model import models
+from shield.facts.programs.library import models
 from shield.facts.shell.analyse import MAX_COMMAND_BYTES, Analyser
 from shield.facts.shell.grammar.reader import read_line
 from shield.facts.shell.grammar.shfmt import Shfmt, shfmt_binary

@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from git_world import repository
 from shield.actions.request import make_action
 from shield.facts.made import PLAIN_PROGRAMS, MadeFile, MadeFiles
 from shield.pipeline import dry_run
@@ -173,13 +174,23 @@ def _read(name: str) -> Any:
 
 
 def _world(entries: Mapping[str, str], programs: frozenset[str] | set[str] = INSTALLED) -> MadeFiles:
-    """`run` names the files that can be run; the workspace is a repository with a remote."""
+    """`run` names the files that can be run; the workspace is a repository with a remote, in which all files and folders
+    that `committed` names are."""
+    texts = {path: text for path, text in entries.items() if path not in ("run", "committed")}
+    kept = tuple(entries.get("committed", "").split())
+    made = {path: MadeFile(content=text.encode()) for path, text in texts.items()}
+    made |= _repository({path: text for path, text in texts.items() if path.startswith(kept)} if kept else {})
+    made |= {path: MadeFile(content=b"#!/bin/sh\nls # old\n", mode=0o755) for path in entries.get("run", "").split()}
+    return MadeFiles(made, home=HOME, cwd=WORKSPACE, programs=frozenset(programs))
+
+
+def _repository(committed: Mapping[str, str]) -> dict[str, MadeFile]:
+    """A `.git` with a remote, made by git itself where anything is in it."""
     made = {
         ".git/HEAD": MadeFile(content=b"ref: refs/heads/main\n"),
-        ".git/config": MadeFile(content=b'[remote "origin"]\n\turl = https://github.com/x/y.git\n'),
         ".git/objects": MadeFile(directory=True),
         ".git/refs": MadeFile(directory=True),
     }
-    made |= {path: MadeFile(content=text.encode()) for path, text in entries.items() if path != "run"}
-    made |= {path: MadeFile(content=b"#!/bin/sh\nls # old\n", mode=0o755) for path in entries.get("run", "").split()}
-    return MadeFiles(made, home=HOME, cwd=WORKSPACE, programs=frozenset(programs))
+    if committed:
+        made |= {path: file for path, file in repository(committed).items() if path.startswith(".git/")}
+    return made | {".git/config": MadeFile(content=b'[remote "origin"]\n\turl = https://github.com/x/y.git\n')}

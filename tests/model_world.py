@@ -6,7 +6,7 @@ import yaml
 
 from shield.facts.made import MadeFile, MadeFiles
 from shield.facts.place import Place
-from shield.facts.programs.model import models
+from shield.facts.programs.library import models
 from shield.facts.shell import ShellAnalysis, analyse
 
 __all__ = ["CASES", "MODELS", "OTHERS", "WORLD", "entries", "facts", "only_looks", "written"]

@@ -11,7 +11,7 @@ from shield.errors import RecordError
 from shield.facts.local import LocalFiles
 from shield.facts.place import Place, Protected
 from shield.permits import PermitKey
-from shield.pipeline import Pipeline
+from shield.pipeline.pipeline import Pipeline
 from shield.pipeline.pool import Pool
 from shield.pipeline.ports import Appended, Clock
 from shield.pipeline.sessions import Execution, SessionBook

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from service_harness import call
-from shield.config import Home
+from shield.config.home import Home
 from shield.service.birth import initialise
 from shield.service.listener import claimed
 

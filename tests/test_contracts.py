@@ -8,7 +8,8 @@ import pytest
 from pipeline_bench import ASK, Bench
 from shield.actions.registry import lookup
 from shield.actions.request import make_action, parse_request
-from shield.config import Home, load
+from shield.config.home import Home
+from shield.config.loading import load
 from shield.errors import Reason, RecordError
 from shield.facts.compute import compute
 from shield.facts.json import facts_json

@@ -11,7 +11,7 @@ import click
 from shield.cli.connection import connect, person_token
 from shield.cli.render import shown
 from shield.client import Client
-from shield.config import home_from
+from shield.config.home import home_from
 from shield.service.process import harden
 from shield.types import Approval, ApprovalAnswer, ApprovalState
 

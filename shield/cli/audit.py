@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 
 from audit.cli import COMMANDS
-from shield.config import Home, checkpoints_folder, home_from, load
+from shield.config.home import Home, checkpoints_folder, home_from
+from shield.config.loading import load
 from shield.errors import ConfigError
 
 __all__ = ["command"]
@@ -86,7 +87,7 @@ def _outside(home: Home, environ: Mapping[str, str], *, cosigned: bool) -> Itera
 
     try:
         log = read_verify_key(Path(home.audit_vkey)).name
-        folder = Path(checkpoints_folder(load(home, environ), environ))
+        folder = Path(checkpoints_folder(load(home, environ).audit.checkpoints, environ))
         if not cosigned:
             yield from (str(path) for path in FileSink(folder, log).files()[-2:])
         yield from (str(path) for path in sorted(folder.glob(f"{file_name(log)}.*.cosigned")))

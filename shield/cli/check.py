@@ -3,6 +3,7 @@
 Exit codes: 2 a line could not be read or anything failed, else 1 a BLOCK, else 3 an ESCALATE, else 0, all ALLOW.
 """
 
+import gc
 import os
 import re
 import sys
@@ -78,6 +79,7 @@ def command(
       2  a line could not be read, or anything failed
       3  at least one is ESCALATE, none BLOCK
     """
+    gc.disable()  # what is loaded now stays: looking through it for garbage takes longer than judging
     from shield.cli.local import local  # heavy: `--help` starts without it
     from shield.cli.offered import offered
 
@@ -96,6 +98,8 @@ def command(
             isolation=Isolation.NONE if isolation is None else Isolation(isolation),
             current=os.getcwd(),
         )
+        gc.freeze()
+        gc.enable()
         if isolation is None:
             # found out for the first action that depends on it, which few do
             where = where.deferring(lambda: offered(os.environ))
@@ -103,6 +107,8 @@ def command(
     except (ShieldError, OSError) as error:
         click.echo(f"shield check: {shown(str(error))}", err=True)
         sys.exit(2)
+    finally:
+        gc.enable()
     if not codes:
         click.echo("shield check: nothing to judge on standard input", err=True)
         sys.exit(2)

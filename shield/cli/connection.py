@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from shield.client import Client, Endpoint, agent_token, check_home, refuse_project
-from shield.config import Home, load, token_from, user_home
+from shield.config.home import Home, token_from, user_home
+from shield.config.loading import load
 from shield.errors import ConfigError
 
 __all__ = ["connect", "endpoint", "from_pipe", "person_token"]
@@ -21,7 +22,7 @@ def endpoint(home: Home, environ: Mapping[str, str]) -> Endpoint:
     config = load(home, environ)
     if config.service.tcp is not None:
         return Endpoint(url=f"http://{config.service.tcp}")
-    return Endpoint(socket=Path(home.socket(config)))
+    return Endpoint(socket=Path(home.socket(config.service.socket)))
 
 
 def person_token(environ: Mapping[str, str], *, role: str, descriptor: int | None = None) -> str:

@@ -207,7 +207,7 @@ def _places(log: str, private_key: str | None) -> tuple[Path, Path | None]:
     Raises:
         ConfigError: there is no such log.
     """
-    from shield.config import home_from  # heavy
+    from shield.config.home import home_from  # heavy
 
     home = home_from(os.environ)
     path = Path(home.audit_db) if log == _HOME else Path(log)

@@ -11,7 +11,8 @@ import click
 
 from shield.cli.render import shown
 from shield.cli.terminal import confirm, tell, terminal, unseen
-from shield.config import Home, home_from, load
+from shield.config.home import Home, home_from
+from shield.config.loading import load
 from shield.errors import ConfigError
 from shield.service.birth import SHOWN_ONCE, initialise, new_tokens
 from shield.service.home import is_empty, prepare

@@ -8,14 +8,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from shield.config import Config, Home, agent_homes, checkpoints_folder, exec_env, home_from, user_home
+from shield.config.environment import exec_env
+from shield.config.home import Home, agent_homes, checkpoints_folder, home_from, user_home
 from shield.errors import ConfigError
 from shield.facts.local import LocalFiles
 from shield.facts.place import Place, Protected
 from shield.policy.load import load_policy, with_workspace
 from shield.policy.set import PolicySet
 from shield.policy.shelf import shipped_shelf
-from shield.service.guarded import protected
+from shield.service.guarded import installed_code
 from shield.service.installation import installation
 from shield.types import Isolation
 
@@ -58,8 +59,7 @@ def local(
         PolicyError: the policy does not load.
     """
     state = home_from(environ)
-    config = Config()
-    shell, env = exec_env(config, environ)
+    shell, env = exec_env((), environ)
     user = os.path.abspath(home) if home is not None else user_home(environ)
     root = _root(os.path.abspath(workspace), user) if workspace is not None else _usable(current, user)
     owners = [Path(state.policies)] if os.path.isdir(state.policies) else []
@@ -75,17 +75,17 @@ def local(
             shell=shell,
             platform="darwin" if sys.platform == "darwin" else "linux",
             isolation=isolation,
-            protected=_protected(state, config, environ, path=env["PATH"]),
+            protected=_protected(state, environ, path=env["PATH"]),
         ),
         default_cwd=root if root is not None else current,
     )
 
 
-def _protected(state: Home, config: Config, environ: Mapping[str, str], *, path: str) -> Protected:
+def _protected(state: Home, environ: Mapping[str, str], *, path: str) -> Protected:
     # No service runs, so where its socket would be, and whether its path is short enough, is of no concern: the whole
     # home is guarded, and the default socket is in it.
-    guarded = protected(Home(path="/nonexistent"), config, pids=frozenset(), installed=installation(path=path))
-    return replace(guarded, state=(state.path, *agent_homes(environ), checkpoints_folder(config, environ)))
+    outside = (*agent_homes(environ), checkpoints_folder(None, environ))
+    return replace(installed_code(installation(path=path)), state=(state.path, *outside))
 
 
 def _root(workspace: str, user: str) -> str:

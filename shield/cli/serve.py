@@ -8,7 +8,7 @@ import click
 
 from shield.cli.connection import from_pipe
 from shield.cli.terminal import unseen
-from shield.config import home_from
+from shield.config.home import home_from
 from shield.service.run import Hooks, Listening, serve
 
 __all__ = ["command"]

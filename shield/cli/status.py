@@ -9,7 +9,7 @@ import click
 
 from shield.cli.connection import connect
 from shield.cli.render import shown
-from shield.config import home_from, token_from
+from shield.config.home import home_from, token_from
 from shield.errors import ClientError
 
 __all__ = ["command"]

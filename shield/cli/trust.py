@@ -7,7 +7,7 @@ import click
 
 from shield.cli.render import shown
 from shield.cli.terminal import confirm
-from shield.config import home_from
+from shield.config.home import home_from
 from shield.service.home import check_root, prepare, read_trusted, trust, within_trusted
 
 __all__ = ["command"]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from shield.facts.categories import may_have_meaning
+from shield.facts.categories import has_meaning, leads_on, may_have_meaning
 from shield.facts.filesystem import FileKind, FileSystemUnknownError
 from shield.facts.place import Place
 from shield.facts.snapshot import Snapshot
@@ -31,16 +31,21 @@ class Look:
     """Which entries beneath a directory a command touches.
 
     `hidden`: those that begin with a dot, too. `follows`: links are followed. `only`: no entries but those of these
-    patterns and what is beneath them; `without`: no entries of these. `ignores`: files of the tree itself may bring
-    hidden entries back. `secrets`: of names with a meaning only those of secrets matter, as they do to a reader.
+    patterns and what is beneath them; `without`: no entries of these. `names`: these files, by their names from the
+    directory, and no others; `besides`: these are left alone, and the directories on the way to them. `ignores`: files
+    of the tree itself may bring hidden entries back. `secrets`: of names with a meaning only those of secrets matter,
+    as they do to a reader. `shown`: the names themselves are all that is taken, and only links matter.
     """
 
     hidden: bool = True
     follows: bool = False
     only: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
+    names: tuple[str, ...] | None = None
+    besides: tuple[str, ...] = ()
     ignores: bool = False
     secrets: bool = True
+    shown: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,22 +92,32 @@ def holds_name(top: str, place: Place, matches: Callable[[str], bool]) -> bool:
 
 
 def _look(top: str, place: Place, look: Look) -> tuple[Met, int]:
+    if look.names is not None:
+        return _named(top, place, look, look.names)
     links: list[str] = []
     entries: list[str] = []
     hidden: list[str] = []
     brought_back = False
     complete = True
     walk = _Walk(place, look)
+    spared = _spared(top, look.besides)
+    inner = leads_on(top, place)
     if walk.kind(top) is not FileKind.DIRECTORY:
         return Met(links=(), entries=(), complete=not walk.short), 0
     for path, name, kind, dotted, within, chosen in walk.entries(top):
         if look.ignores and name in _IGNORE_FILES:
             brought_back |= _brings_back(path, place)
-        if not chosen:
+        if not chosen or path in spared:
             continue
         if kind is FileKind.LINK and look.follows:
             links.append(path)
-        elif may_have_meaning(name, place, secret=look.secrets) or (within and look.only):
+        elif look.shown:
+            continue
+        elif (
+            may_have_meaning(name, place, secret=look.secrets)
+            or (within and (look.only or spared))
+            or (inner and has_meaning(path, place, secret=look.secrets))
+        ):
             (hidden if dotted and not look.hidden else entries).append(path)
         if len(links) + len(entries) + len(hidden) > _MAX_MET:
             complete = False
@@ -110,6 +125,64 @@ def _look(top: str, place: Place, look: Look) -> tuple[Met, int]:
     if brought_back or look.hidden:
         entries += hidden
     return Met(links=tuple(links), entries=tuple(entries), complete=complete and not walk.short), walk.seen
+
+
+def _spared(top: str, names: tuple[str, ...]) -> frozenset[str]:
+    """The paths of `names`, and of the directories above them."""
+    waiting = list(names)
+    found: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        if name and name not in found:
+            found.add(name)
+            waiting.append(name.rpartition("/")[0])
+    return frozenset(posixpath.join(top, name) for name in found)
+
+
+def _named(top: str, place: Place, look: Look, names: tuple[str, ...]) -> tuple[Met, int]:
+    """What stands under these names: to open one is to follow every link on its way."""
+    walk = _Walk(place, look)
+    links: dict[str, None] = {}
+    entries: dict[str, None] = {}
+    above: dict[str, bool | None] = {"": False}
+    complete = len(names) <= _MAX_ENTRIES
+    inner = leads_on(top, place)
+    for name in names[:_MAX_ENTRIES]:
+        folder, _, last = name.rpartition("/")
+        within = _above(top, folder, walk, above, links)
+        if within is None:
+            continue
+        path = posixpath.join(top, name)
+        kind = walk.kind(path)
+        if kind is FileKind.LINK:
+            links[path] = None
+        elif kind is FileKind.DIRECTORY:
+            complete = False  # where git has a file, there is a tree now
+        elif kind is not None and (
+            within or walk.means(last) or (inner and has_meaning(path, place, secret=look.secrets))
+        ):
+            entries[path] = None
+        if len(links) + len(entries) > _MAX_MET:
+            complete = False
+            break
+    return Met(links=tuple(links), entries=tuple(entries), complete=complete and not walk.short), len(names)
+
+
+def _above(top: str, folder: str, walk: "_Walk", known: dict[str, bool | None], links: dict[str, None]) -> bool | None:
+    """Whether one of the directories on the way may have a meaning; None where one is a link, which is put down."""
+    if folder in known:
+        return known[folder]
+    outer, _, last = folder.rpartition("/")
+    found = _above(top, outer, walk, known, links)
+    if found is not None:
+        path = posixpath.join(top, folder)
+        if walk.kind(path) is FileKind.LINK:
+            found = None
+            links[path] = None
+        else:
+            found = found or walk.means(last)
+    known[folder] = found
+    return found
 
 
 class _Walk:
@@ -158,6 +231,10 @@ class _Walk:
         except FileSystemUnknownError:
             self.short = True
             return ()
+
+    def means(self, name: str) -> bool:
+        """Whether an entry of this name may have a meaning to whoever looks."""
+        return may_have_meaning(name, self._place, secret=self._look.secrets)
 
     def kind(self, path: str) -> FileKind | None:
         """What stands there, links not followed; None where nothing does or that is not known."""

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from shield.facts.filesystem import FileKind, Stat
 from shield.facts.fixed import ABSOLUTE, ANYWHERE, FIXED, NAMES, SOURCE_SUFFIXES, TEMPORARY
-from shield.facts.guards import agent_files, fold, guarded_as, guarded_beneath, identified_as, inside, linked_as
+from shield.facts.guards import fold, guarded_as, guarded_beneath, guards, identified_as, inside, linked_as
 from shield.facts.homes import OWN
 from shield.facts.links import linked_places
 from shield.facts.mounts import other_names
@@ -18,14 +18,14 @@ from shield.facts.place import Place
 from shield.facts.table import Group, components, table
 from shield.types import PROTECTED_CATEGORIES
 
-__all__ = ["CATEGORIES", "categorise", "covered", "inside", "may_have_meaning"]
+__all__ = ["CATEGORIES", "categorise", "covered", "has_meaning", "inside", "leads_on", "may_have_meaning"]
 
 # Everything that a path can be.
 CATEGORIES = frozenset(
     (
         *(*ABSOLUTE, *FIXED, *ANYWHERE, *NAMES, *OWN),
         *PROTECTED_CATEGORIES,
-        *("device", "executable", "hard_link", "socket", "source", "temp"),
+        *("committed", "device", "executable", "hard_link", "socket", "source", "temp"),
     )
 )
 
@@ -35,6 +35,7 @@ _HARMLESS_DEVICES = frozenset(
 )
 # Beneath /dev and yet no devices: memory as a file system, and the process's own open files.
 _NO_DEVICES = (("dev", "shm"), ("dev", "fd"))
+_TEMPORARY = tuple(f"{folder}/" for folder in TEMPORARY)
 _BIN_NAMES = frozenset(("bin", "sbin"))
 _ROOT = re.compile(r"/proc/[^/]+(?:/task/[^/]+)?/root(?=/)")
 # What NTFS and SMB take for the same name: dots and blanks at the end, a stream, git's own short name.
@@ -49,11 +50,12 @@ def categorise(
 ) -> frozenset[str]:
     """The categories of a path: `resolved` (None if unknown) and the other absolute `names` it goes by."""
     found: set[str] = set()
-    every = list(dict.fromkeys((*((resolved,) if resolved else ()), *names)))
+    every = list(dict.fromkeys((resolved, *names) if resolved else names))
     # What lies behind `/proc/7/root` is looked for by the name that it has for everybody.
     every += [rest for name in every if name.startswith("/proc/") and (rest := _ROOT.sub("", name, count=1)) != name]
     directory = stat is not None and stat.kind is FileKind.DIRECTORY
     home = _home(place.home)
+    guarded = guards(place.protected)
     within = None
     if resolved is not None and place.platform == "linux":
         mounted = other_names(resolved, place.files)
@@ -62,10 +64,10 @@ def categorise(
     for name in every:
         folded = fold(name)
         parts = components(folded)
-        _by_table(parts, found, home, directory=directory)
+        found |= _by_table(parts, home, directory)
         if _LOOSE.search(folded):
-            _by_table(_tightened(parts), found, home, directory=directory)
-        _by_protection(folded, place, found)
+            found |= _by_table(_tightened(parts), home, directory)
+        found |= guarded_as(folded, parts, guarded)
     if within is not None:
         # Only by components: what the place of a volume is on the machine that lends it says nothing of its files.
         parts, standing = components(fold(within)), set[str]()
@@ -74,7 +76,7 @@ def categorise(
     if "system" in found and (inside_workspace or all(_not_system(name, place) for name in every)):
         found.discard("system")
     if resolved is not None:
-        found |= identified_as(resolved, place)
+        found |= identified_as(resolved, guarded, place)
         _by_itself(resolved, stat, place, found)
     return frozenset(found)
 
@@ -88,6 +90,7 @@ def covered(names: Sequence[str], place: Place, roots: Sequence[str]) -> frozens
     found: set[str] = set()
     places = table()
     home = _home(place.home)
+    guarded = guards(place.protected)
     anchors = [components(fold(root)) for root in roots]
     for name in names:
         folded = fold(name)
@@ -98,8 +101,8 @@ def covered(names: Sequence[str], place: Place, roots: Sequence[str]) -> frozens
         for anchor in anchors:
             _anchored(parts, anchor, places.rooted, found)
             if anchor[: len(parts)] == parts:
-                found.update(agent_files(place.protected).values())
-        found |= guarded_beneath(folded, place.protected)
+                found.update(guarded.files.values())
+        found |= guarded_beneath(folded, guarded)
     return frozenset(found)
 
 
@@ -112,7 +115,23 @@ def may_have_meaning(name: str, place: Place, *, secret: bool = False) -> bool:
         return True
     if secret:
         return any(pattern.category in _SECRETS for pattern in places.sequences.get(folded, ()))
-    return folded in places.sequences or folded in agent_files(place.protected)
+    return folded in places.sequences or folded in guards(place.protected).files
+
+
+def leads_on(path: str, place: Place) -> bool:
+    """Whether a place with a meaning begins above `path`, which is absolute, and ends beneath it: `.github` of
+    `.github/workflows`. Its inner names say nothing by themselves."""
+    places, parts, home = table(), components(fold(path)), _home(place.home)
+    begun = [(pattern, start) for start, part in enumerate(parts) for pattern in places.sequences.get(part, ())]
+    if len(parts) > len(home) and parts[: len(home)] == home:
+        begun += [(pattern, len(home)) for pattern in places.own.first.get(parts[len(home)], ())]
+    return any(len(parts) - start < len(each.parts) and each.beneath(parts, start) for each, start in begun)
+
+
+def has_meaning(path: str, place: Place, *, secret: bool = False) -> bool:
+    """Whether an absolute path has a category by where it stands; with `secret`, one of those that hold secrets."""
+    found = _by_table(components(fold(path)), _home(place.home), False)
+    return not found.isdisjoint(_SECRETS) if secret else bool(found)
 
 
 def _anchored(parts: tuple[str, ...], anchor: tuple[str, ...], group: Group, found: set[str]) -> None:
@@ -128,11 +147,12 @@ def _anchored(parts: tuple[str, ...], anchor: tuple[str, ...], group: Group, fou
             found.add(pattern.category)
 
 
-def _by_table(parts: tuple[str, ...], found: set[str], home: tuple[str, ...], *, directory: bool) -> None:
-    """Add what a name, given as folded components, is by the table."""
+@lru_cache(maxsize=2048)
+def _by_table(parts: tuple[str, ...], home: tuple[str, ...], directory: bool) -> frozenset[str]:
+    """What a name, given as folded components, is by the table. The directories of a workspace come again and again."""
     places = table()
     if not parts:
-        return
+        return frozenset()
     standing: set[str] = set()
     for pattern in places.absolute.first.get(parts[0], ()):
         if pattern.heads(parts, 0):
@@ -153,10 +173,10 @@ def _by_table(parts: tuple[str, ...], found: set[str], home: tuple[str, ...], *,
     if directory:
         # `src/credentials`, `.env` of a virtual environment: what holds a secret is a file
         named.discard("credential")
-    found |= standing | named
+    return frozenset(standing | named)
 
 
-def _by_sequence(parts: Sequence[str], found: set[str]) -> None:
+def _by_sequence(parts: tuple[str, ...], found: set[str]) -> None:
     sequences = table().sequences
     for start, part in enumerate(parts):
         for pattern in sequences.get(part, ()):
@@ -182,14 +202,6 @@ def _tightened(parts: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(".git" if re.fullmatch(r"git~[0-9]", part) else part for part in parts)
 
 
-def _by_protection(folded: str, place: Place, found: set[str]) -> None:
-    found |= guarded_as(folded, place.protected)
-    category_of = agent_files(place.protected)
-    for part in components(folded):
-        if part in category_of:
-            found.add(category_of[part])
-
-
 def _not_system(name: str, place: Place) -> bool:
     """Whether a path in a system directory belongs to the user all the same: the home or temporary files there."""
     if inside(name, (place.home, *TEMPORARY)):
@@ -200,8 +212,7 @@ def _not_system(name: str, place: Place) -> bool:
 
 
 def _by_itself(resolved: str, stat: Stat | None, place: Place, found: set[str]) -> None:
-    temporary = (*TEMPORARY, place.env["TMPDIR"]) if "TMPDIR" in place.env else TEMPORARY
-    if inside(resolved, temporary):
+    if f"{resolved}/".startswith(_TEMPORARY) or ("TMPDIR" in place.env and inside(resolved, (place.env["TMPDIR"],))):
         found.add("temp")
     parent, _, last = resolved.rpartition("/")
     _, dot, suffix = last.rpartition(".")

@@ -5,7 +5,7 @@ Names are compared in NFC and case-folded, whatever the file system does: suspic
 A pattern is a path whose components may be globs (`fnmatch`).
 """
 
-from shield.facts.homes import HOME
+from shield.facts.homes import HOME, places
 
 __all__ = ["ABSOLUTE", "ANYWHERE", "FIXED", "NAMES", "NOT_CREDENTIALS", "SOURCE_SUFFIXES", "TEMPORARY"]
 
@@ -14,645 +14,149 @@ FIXED = HOME
 
 # Absolute places: the place itself and everything beneath it.
 ABSOLUTE: dict[str, tuple[str, ...]] = {
-    "system": (
-        "/bin",
-        "/boot",
-        "/efi",
-        "/etc",
-        "/lib",
-        "/lib32",
-        "/lib64",
-        "/libx32",
-        "/nix",
-        "/opt",
-        "/proc",
-        "/run",
-        "/sbin",
-        "/snap",
-        "/srv",
-        "/sys",
-        "/usr",
-        "/var",
-        "/Applications",
-        "/Library",
-        "/Network",
-        "/System",
-        "/cores",
-        "/private/etc",
-        "/private/var",
-    ),
-    "credential": (
-        "/etc/shadow*",
-        "/etc/gshadow*",
-        "/etc/sudoers",
-        "/etc/sudoers.d",
-        "/etc/security/opasswd",
-        "/etc/ssh/ssh_host_*_key",
-        "/etc/ssl/private",
-        "/etc/pki/tls/private",
-        "/etc/letsencrypt/archive",
-        "/etc/letsencrypt/live",
-        "/etc/krb5.keytab",
-        "/etc/kubernetes",
-        "/etc/rancher",
-        "/etc/docker/key.json",
-        "/etc/wireguard",
-        "/etc/openvpn",
-        "/etc/ipsec.secrets",
-        "/etc/ppp/chap-secrets",
-        "/etc/netplan",
-        "/etc/NetworkManager/system-connections",
-        "/etc/wpa_supplicant",
-        "/etc/master.passwd",
-        "/private/etc/master.passwd",
-        "/private/etc/sudoers",
-        "/private/etc/ssh/ssh_host_*_key",
-        "/private/var/db/dslocal",
-        "/var/db/dslocal",
-        "/var/lib/kubelet",
-        "/var/lib/sss",
-        "/var/run/secrets",
-        "/run/secrets",
-        "/run/credentials",
-        "/var/lib/docker",
-        "/etc/apt/auth.conf",
-        "/etc/apt/auth.conf.d",
-        "/etc/chef",
-        "/etc/consul.d",
-        "/etc/credstore",
-        "/etc/credstore.encrypted",
-        "/etc/cryptsetup-keys.d",
-        "/etc/exim4/passwd*",
-        "/etc/gitlab",
-        "/etc/gitlab-runner",
-        "/etc/ipsec.d/private",
-        "/etc/iscsi/iscsid.conf",
-        "/etc/ldap.secret",
-        "/etc/libnss-ldap.secret",
-        "/etc/mysql/debian.cnf",
-        "/etc/nomad.d",
-        "/etc/nslcd.conf",
-        "/etc/pam_ldap.secret",
-        "/etc/postfix/sasl_passwd*",
-        "/etc/puppetlabs/puppet/ssl",
-        "/etc/racoon/psk.txt",
-        "/etc/salt/pki",
-        "/etc/sssd",
-        "/etc/swanctl/private",
-        "/etc/vault.d",
-        "/run/user/*/krb5cc*",
-        "/tmp/krb5cc_*",  # noqa: S108 - the place itself is the subject
-        "/var/backups",
-        "/var/crash",
-        "/var/db/SystemKey",
-        "/var/lib/NetworkManager",
-        "/var/lib/bluetooth",
-        "/var/lib/cloud",
-        "/var/lib/containerd",
-        "/var/lib/containers",
-        "/var/lib/etcd",
-        "/var/lib/grafana",
-        "/var/lib/iwd",
-        "/var/lib/jenkins",
-        "/var/lib/mongodb",
-        "/var/lib/mysql",
-        "/var/lib/postgresql",
-        "/var/lib/rancher",
-        "/var/lib/redis",
-        "/var/lib/samba/private",
-        "/var/lib/systemd/coredump",
-        "/var/lib/systemd/credential.secret",
-        "/var/lib/tailscale",
-        "/var/lib/waagent",
-        "/var/lib/zerotier-one",
-        "/var/mail",
-        "/var/spool/mail",
-        "/var/vmail",
-        "/private/var/mail",
-        "/private/etc/ppp/chap-secrets",
-    ),
-    "secret_store": ("/Library/Keychains", "/System/Library/Keychains", "/private/var/db/SystemKey"),
-    "shell_startup": (
-        "/etc/profile",
-        "/etc/profile.d",
-        "/etc/bash.bashrc",
-        "/etc/bashrc",
-        "/etc/zsh",
-        "/etc/zshrc",
-        "/etc/zshenv",
-        "/etc/zprofile",
-        "/etc/environment",
-        "/etc/ld.so.preload",
-        "/etc/ld.so.conf",
-        "/etc/ld.so.conf.d",
-        "/etc/inputrc",
-        "/etc/fish",
-        "/private/etc/profile",
-        "/private/etc/zshrc",
-        "/private/etc/zprofile",
-        "/private/etc/bashrc",
-    ),
-    "vcs_config": ("/etc/gitconfig", "/private/etc/gitconfig"),
-    "scheduler": (
-        "/etc/cron*",
-        "/etc/anacrontab",
-        "/etc/at.allow",
-        "/etc/at.deny",
-        "/etc/systemd",
-        "/etc/init.d",
-        "/etc/rc*.d",
-        "/etc/rc.local",
-        "/etc/xdg/autostart",
-        "/lib/systemd",
-        "/usr/lib/systemd",
-        "/run/systemd",
-        "/usr/lib/cron",
-        "/var/spool/cron",
-        "/var/spool/at",
-        "/var/spool/anacron",
-        "/var/at",
-        "/private/var/at",
-        "/Library/LaunchAgents",
-        "/Library/LaunchDaemons",
-        "/Library/StartupItems",
-        "/System/Library/LaunchAgents",
-        "/System/Library/LaunchDaemons",
-        "/etc/periodic",
-        "/private/etc/periodic",
-    ),
-    "socket": (
-        "/run/docker.sock",
-        "/var/run/docker.sock",
-        "/private/var/run/docker.sock",
-        "/run/containerd",
-        "/var/run/containerd",
-        "/run/podman",
-        "/run/crio",
-        "/run/dbus",
-        "/run/user/*/bus",
-        "/run/user/*/podman",
-        "/run/user/*/docker.sock",
-        "/run/user/*/gnupg",
-        "/run/user/*/keyring",
-        "/run/snapd.socket",
-        "/var/lib/lxd/unix.socket",
-        "/var/run/libvirt",
-        "/run/libvirt",
-        "/run/user/*/gcr",
-        "/run/user/*/ssh-agent*",
-        "/run/user/*/systemd/private",
-        "/run/systemd/private",
-        "/tmp/ssh-*",  # noqa: S108 - the places themselves are the subject
-        "/tmp/tmux-*",  # noqa: S108
-        "/tmp/.X11-unix",  # noqa: S108
-        "/private/tmp/com.apple.launchd.*",
-        "/private/tmp/tmux-*",
-    ),
-    "proc_environ": (
-        "/proc/*/auxv",
-        "/proc/*/cmdline",
-        "/proc/*/cwd",
-        "/proc/*/environ",
-        "/proc/*/exe",
-        "/proc/*/fd",
-        "/proc/*/fdinfo",
-        "/proc/*/io",
-        "/proc/*/map_files",
-        "/proc/*/maps",
-        "/proc/*/mem",
-        "/proc/*/ns",
-        "/proc/*/numa_maps",
-        "/proc/*/pagemap",
-        "/proc/*/root",
-        "/proc/*/smaps*",
-        "/proc/*/stack",
-        "/proc/*/syscall",
-        "/proc/*/task",
-        "/proc/kcore",
-        "/proc/keys",
-        "/proc/kmem",
-        "/proc/vmcore",
-    ),
-    "shield_code": (
-        "/etc/systemd/*/shield*",
-        "/etc/systemd/*/*.wants/shield*",
-        "/run/systemd/*/shield*",
-        "/Library/LaunchDaemons/*shield*",
-        "/Library/LaunchAgents/*shield*",
-    ),
-    "host_config": ("/etc/claude-code", "/Library/Application Support/ClaudeCode", "/etc/codex", "/etc/gemini-cli"),
-    "device": ("/dev",),
+    "system": places("""
+/bin, /boot, /efi, /etc, /lib, /lib32, /lib64, /libx32, /nix, /opt, /proc, /run, /sbin, /snap, /srv, /sys, /usr
+/var, /Applications, /Library, /Network, /System, /cores, /private/etc, /private/var
+"""),
+    "credential": places("""
+/etc/shadow*, /etc/gshadow*, /etc/sudoers, /etc/sudoers.d, /etc/security/opasswd, /etc/ssh/ssh_host_*_key
+/etc/ssl/private, /etc/pki/tls/private, /etc/letsencrypt/archive, /etc/letsencrypt/live, /etc/krb5.keytab
+/etc/kubernetes, /etc/rancher, /etc/docker/key.json, /etc/wireguard, /etc/openvpn, /etc/ipsec.secrets
+/etc/ppp/chap-secrets, /etc/netplan, /etc/NetworkManager/system-connections, /etc/wpa_supplicant, /etc/master.passwd
+/private/etc/master.passwd, /private/etc/sudoers, /private/etc/ssh/ssh_host_*_key, /private/var/db/dslocal
+/var/db/dslocal, /var/lib/kubelet, /var/lib/sss, /var/run/secrets, /run/secrets, /run/credentials, /var/lib/docker
+/etc/apt/auth.conf, /etc/apt/auth.conf.d, /etc/chef, /etc/consul.d, /etc/credstore, /etc/credstore.encrypted
+/etc/cryptsetup-keys.d, /etc/exim4/passwd*, /etc/gitlab, /etc/gitlab-runner, /etc/ipsec.d/private
+/etc/iscsi/iscsid.conf, /etc/ldap.secret, /etc/libnss-ldap.secret, /etc/mysql/debian.cnf, /etc/nomad.d
+/etc/nslcd.conf, /etc/pam_ldap.secret, /etc/postfix/sasl_passwd*, /etc/puppetlabs/puppet/ssl, /etc/racoon/psk.txt
+/etc/salt/pki, /etc/sssd, /etc/swanctl/private, /etc/vault.d, /run/user/*/krb5cc*, /tmp/krb5cc_*, /var/backups
+/var/crash, /var/db/SystemKey, /var/lib/NetworkManager, /var/lib/bluetooth, /var/lib/cloud, /var/lib/containerd
+/var/lib/containers, /var/lib/etcd, /var/lib/grafana, /var/lib/iwd, /var/lib/jenkins, /var/lib/mongodb
+/var/lib/mysql, /var/lib/postgresql, /var/lib/rancher, /var/lib/redis, /var/lib/samba/private
+/var/lib/systemd/coredump, /var/lib/systemd/credential.secret, /var/lib/tailscale, /var/lib/waagent
+/var/lib/zerotier-one, /var/mail, /var/spool/mail, /var/vmail, /private/var/mail, /private/etc/ppp/chap-secrets
+"""),
+    "secret_store": places("/Library/Keychains, /System/Library/Keychains, /private/var/db/SystemKey"),
+    "shell_startup": places("""
+/etc/profile, /etc/profile.d, /etc/bash.bashrc, /etc/bashrc, /etc/zsh, /etc/zshrc, /etc/zshenv, /etc/zprofile
+/etc/environment, /etc/ld.so.preload, /etc/ld.so.conf, /etc/ld.so.conf.d, /etc/inputrc, /etc/fish
+/private/etc/profile, /private/etc/zshrc, /private/etc/zprofile, /private/etc/bashrc
+"""),
+    "vcs_config": places("/etc/gitconfig, /private/etc/gitconfig"),
+    "scheduler": places("""
+/etc/cron*, /etc/anacrontab, /etc/at.allow, /etc/at.deny, /etc/systemd, /etc/init.d, /etc/rc*.d, /etc/rc.local
+/etc/xdg/autostart, /lib/systemd, /usr/lib/systemd, /run/systemd, /usr/lib/cron, /var/spool/cron, /var/spool/at
+/var/spool/anacron, /var/at, /private/var/at, /Library/LaunchAgents, /Library/LaunchDaemons, /Library/StartupItems
+/System/Library/LaunchAgents, /System/Library/LaunchDaemons, /etc/periodic, /private/etc/periodic
+"""),
+    "socket": places("""
+/run/docker.sock, /var/run/docker.sock, /private/var/run/docker.sock, /run/containerd, /var/run/containerd
+/run/podman, /run/crio, /run/dbus, /run/user/*/bus, /run/user/*/podman, /run/user/*/docker.sock, /run/user/*/gnupg
+/run/user/*/keyring, /run/snapd.socket, /var/lib/lxd/unix.socket, /var/run/libvirt, /run/libvirt, /run/user/*/gcr
+/run/user/*/ssh-agent*, /run/user/*/systemd/private, /run/systemd/private, /tmp/ssh-*, /tmp/tmux-*, /tmp/.X11-unix
+/private/tmp/com.apple.launchd.*, /private/tmp/tmux-*
+"""),
+    "proc_environ": places("""
+/proc/*/auxv, /proc/*/cmdline, /proc/*/cwd, /proc/*/environ, /proc/*/exe, /proc/*/fd, /proc/*/fdinfo, /proc/*/io
+/proc/*/map_files, /proc/*/maps, /proc/*/mem, /proc/*/ns, /proc/*/numa_maps, /proc/*/pagemap, /proc/*/root
+/proc/*/smaps*, /proc/*/stack, /proc/*/syscall, /proc/*/task, /proc/kcore, /proc/keys, /proc/kmem, /proc/vmcore
+"""),
+    "shield_code": places("""
+/etc/systemd/*/shield*, /etc/systemd/*/*.wants/shield*, /run/systemd/*/shield*, /Library/LaunchDaemons/*shield*
+/Library/LaunchAgents/*shield*
+"""),
+    "host_config": places("/etc/claude-code, /Library/Application Support/ClaudeCode, /etc/codex, /etc/gemini-cli"),
+    "device": places("/dev"),
 }
 
 # As a sequence of components anywhere; in a workspace root they are fixed places, too.
 ANYWHERE: dict[str, tuple[str, ...]] = {
-    "vcs_hook": (
-        ".git/hooks",
-        ".husky",
-        ".githooks",
-        ".git/modules/*/hooks",
-        ".pre-commit-config.yaml",
-        ".hg/hgrc",
-        "lefthook.yml",
-        ".lefthook.yml",
-        "lefthook.yaml",
-        ".overcommit.yml",
-        ".git-hooks",
-        ".huskyrc",
-        ".huskyrc.js",
-        ".huskyrc.json",
-        ".lefthook",
-        ".lefthook-local.yml",
-        ".lefthook.toml",
-        ".lintstagedrc",
-        ".lintstagedrc.json",
-        ".simple-git-hooks.cjs",
-        ".simple-git-hooks.json",
-        "captainhook.json",
-        "grumphp.yml",
-        "lefthook-local.yml",
-        "lefthook.json",
-        "lefthook.toml",
-        "prek.toml",
-    ),
-    "vcs_config": (
-        # all of it: a `HEAD`, a gitlink file or a directory moved there makes another repository of the place
-        ".git",
-        ".hg",
-        ".jj",
-        ".gitmodules",
-        ".gitattributes",
-        ".lfsconfig",
-        ".svn",
-        ".bzr",
-        ".fossil-settings",
-    ),
-    "ci": (
-        ".github/workflows",
-        ".github/actions",
-        ".github/dependabot.yml",
-        ".gitlab-ci.yml",
-        ".gitlab",
-        ".circleci",
-        ".travis.yml",
-        ".azure-pipelines",
-        "azure-pipelines.yml",
-        ".drone.yml",
-        ".woodpecker",
-        ".woodpecker.yml",
-        ".buildkite",
-        ".forgejo/workflows",
-        ".gitea/workflows",
-        ".ci",
-        ".teamcity",
-        "Jenkinsfile",
-        "bitbucket-pipelines.yml",
-        "appveyor.yml",
-        "cloudbuild.yaml",
-        ".appveyor.yml",
-        ".azuredevops",
-        ".build.yml",
-        ".builds",
-        ".cirrus.star",
-        ".cirrus.yml",
-        ".codefresh",
-        ".drone.jsonnet",
-        ".drone.star",
-        ".drone.yaml",
-        ".github/dependabot.yaml",
-        ".github/mergify.yml",
-        ".gitlab-ci.yaml",
-        ".harness",
-        ".jenkins",
-        ".mergify.yml",
-        ".prow.yaml",
-        ".readthedocs.yaml",
-        ".readthedocs.yml",
-        ".renovaterc",
-        ".renovaterc.json",
-        ".screwdriver",
-        ".semaphore",
-        ".shippable.yml",
-        ".tekton",
-        ".woodpecker.yaml",
-        ".zuul.yaml",
-        "azure-pipelines.yaml",
-        "bitrise.yml",
-        "buildspec.yml",
-        "buildspec.yaml",
-        "cloudbuild.yml",
-        "codefresh.yml",
-        "codemagic.yaml",
-        "renovate.json",
-        "screwdriver.yaml",
-        "shippable.yml",
-        "wercker.yml",
-        "zuul.d",
-    ),
-    "host_config": (
-        ".claude/settings*.json",
-        ".claude/hooks",
-        ".claude/commands",
-        ".claude/agents",
-        ".claude/skills",
-        ".claude-plugin",
-        ".codex",
-        ".cursor/hooks.json",
-        ".cursor/hooks",
-        ".cursor/mcp.json",
-        ".cursor/cli.json",
-        ".cursor/environment.json",
-        ".gemini/settings.json",
-        ".gemini/commands",
-        ".gemini/extensions",
-        ".qwen/settings.json",
-        ".github/hooks",
-        ".mcp.json",
-        "mcp.json",
-        ".vscode/settings.json",
-        ".vscode/tasks.json",
-        ".vscode/launch.json",
-        ".vscode/mcp.json",
-        ".vscode/extensions.json",
-        ".idea/runConfigurations",
-        ".idea/externalDependencies.xml",
-        ".idea/tools",
-        ".idea/watcherTasks.xml",
-        ".fleet/run.json",
-        ".idea/workspace.xml",
-        ".zed/settings.json",
-        ".zed/tasks.json",
-        ".devcontainer",
-        ".devcontainer.json",
-        ".opencode",
-        "opencode.json",
-        ".aider.conf.yml",
-        ".continue/config.*",
-        ".windsurf/hooks.json",
-        ".amp/settings.json",
-        ".kiro/hooks",
-        ".kiro/settings",
-        ".envrc",
-        ".direnv",
-        "mise.toml",
-        ".mise.toml",
-        ".mise/config.toml",
-        ".config/mise",
-        ".gitpod.yml",
-        ".gitpod.Dockerfile",
-        ".amazonq/cli-agents",
-        ".amazonq/mcp.json",
-        ".autoenv",
-        ".autoenv.zsh",
-        ".claude/plugins",
-        ".codesandbox/tasks.json",
-        ".continue/mcpServers",
-        ".crush.json",
-        ".cursor/permissions.json",
-        ".devfile.yaml",
-        ".factory/hooks",
-        ".factory/mcp.json",
-        ".factory/settings.json",
-        ".helix/config.toml",
-        ".helix/languages.toml",
-        ".idx/dev.nix",
-        ".junie/mcp",
-        ".kilocode/mcp.json",
-        ".nova/Tasks",
-        ".openhands/pre-commit.sh",
-        ".openhands/setup.sh",
-        ".qwen/hooks",
-        ".replit",
-        ".roo/mcp.json",
-        ".run",
-        ".trae/mcp.json",
-        "crush.json",
-        "devfile.yaml",
-        "opencode.jsonc",
-        "replit.nix",
-    ),
+    "vcs_hook": places("""
+.git/hooks, .husky, .githooks, .git/modules/*/hooks, .pre-commit-config.yaml, .hg/hgrc, lefthook.yml, .lefthook.yml
+lefthook.yaml, .overcommit.yml, .git-hooks, .huskyrc, .huskyrc.js, .huskyrc.json, .lefthook, .lefthook-local.yml
+.lefthook.toml, .lintstagedrc, .lintstagedrc.json, .simple-git-hooks.cjs, .simple-git-hooks.json, captainhook.json
+grumphp.yml, lefthook-local.yml, lefthook.json, lefthook.toml, prek.toml
+"""),
+    # All of `.git`: a `HEAD`, a gitlink file or a directory moved there makes another repository of the place.
+    "vcs_config": places(".git, .hg, .jj, .gitmodules, .gitattributes, .lfsconfig, .svn, .bzr, .fossil-settings"),
+    "ci": places("""
+.github/workflows, .github/actions, .github/dependabot.yml, .gitlab-ci.yml, .gitlab, .circleci, .travis.yml
+.azure-pipelines, azure-pipelines.yml, .drone.yml, .woodpecker, .woodpecker.yml, .buildkite, .forgejo/workflows
+.gitea/workflows, .ci, .teamcity, Jenkinsfile, bitbucket-pipelines.yml, appveyor.yml, cloudbuild.yaml, .appveyor.yml
+.azuredevops, .build.yml, .builds, .cirrus.star, .cirrus.yml, .codefresh, .drone.jsonnet, .drone.star, .drone.yaml
+.github/dependabot.yaml, .github/mergify.yml, .gitlab-ci.yaml, .harness, .jenkins, .mergify.yml, .prow.yaml
+.readthedocs.yaml, .readthedocs.yml, .renovaterc, .renovaterc.json, .screwdriver, .semaphore, .shippable.yml
+.tekton, .woodpecker.yaml, .zuul.yaml, azure-pipelines.yaml, bitrise.yml, buildspec.yml, buildspec.yaml
+cloudbuild.yml, codefresh.yml, codemagic.yaml, renovate.json, screwdriver.yaml, shippable.yml, wercker.yml, zuul.d
+"""),
+    "host_config": places("""
+.claude/settings*.json, .claude/hooks, .claude/commands, .claude/agents, .claude/skills, .claude-plugin, .codex
+.cursor/hooks.json, .cursor/hooks, .cursor/mcp.json, .cursor/cli.json, .cursor/environment.json
+.gemini/settings.json, .gemini/commands, .gemini/extensions, .qwen/settings.json, .github/hooks, .mcp.json, mcp.json
+.vscode/settings.json, .vscode/tasks.json, .vscode/launch.json, .vscode/mcp.json, .vscode/extensions.json
+.idea/runConfigurations, .idea/externalDependencies.xml, .idea/tools, .idea/watcherTasks.xml, .fleet/run.json
+.idea/workspace.xml, .zed/settings.json, .zed/tasks.json, .devcontainer, .devcontainer.json, .opencode
+opencode.json, .aider.conf.yml, .continue/config.*, .windsurf/hooks.json, .amp/settings.json, .kiro/hooks
+.kiro/settings, .envrc, .direnv, mise.toml, .mise.toml, .mise/config.toml, .config/mise, .gitpod.yml
+.gitpod.Dockerfile, .amazonq/cli-agents, .amazonq/mcp.json, .autoenv, .autoenv.zsh, .claude/plugins
+.codesandbox/tasks.json, .continue/mcpServers, .crush.json, .cursor/permissions.json, .devfile.yaml, .factory/hooks
+.factory/mcp.json, .factory/settings.json, .helix/config.toml, .helix/languages.toml, .idx/dev.nix, .junie/mcp
+.kilocode/mcp.json, .nova/Tasks, .openhands/pre-commit.sh, .openhands/setup.sh, .qwen/hooks, .replit, .roo/mcp.json
+.run, .trae/mcp.json, crush.json, devfile.yaml, opencode.jsonc, replit.nix
+"""),
     # By which a tool runs programs, loads plug-ins or fetches from elsewhere. Of the project's own build (a Makefile,
     # a `build.rs`, a `conftest.py`) nothing: that is the code which is being worked on.
-    "tool_config": (
-        ".npmrc",
-        ".yarnrc",
-        ".yarnrc.yml",
-        ".yarn/plugins",
-        ".yarn/releases",
-        ".pnpmfile.cjs",
-        ".pnp.cjs",
-        ".pnp.loader.mjs",
-        "bunfig.toml",
-        "pip.conf",
-        "pip.ini",
-        "uv.toml",
-        ".condarc",
-        ".pypirc",
-        ".cargo/config",
-        ".cargo/config.toml",
-        ".bundle/config",
-        ".bundle/plugin",
-        ".bazelrc",
-        ".bazeliskrc",
-        ".buckconfig",
-        ".mvn",
-        ".sbtopts",
-        ".jvmopts",
-        "gradle/wrapper",
-        "nuget.config",
-        ".ansible.cfg",
-        "ansible.cfg",
-        ".curlrc",
-        ".wgetrc",
-        ".ripgreprc",
-        ".ackrc",
-        ".ctags",
-        ".ctags.d",
-        ".sqliterc",
-        ".Rprofile",
-    ),
-    "agent_instruction": (
-        ".cursor/rules",
-        ".github/copilot-instructions.md",
-        ".github/instructions",
-        ".windsurfrules",
-        ".clinerules",
-        ".roo/rules*",
-        ".agents/skills",
-        ".amazonq/rules",
-        ".continue/prompts",
-        ".continue/rules",
-        ".github/agents",
-        ".github/chatmodes",
-        ".github/prompts",
-        ".kilocode/rules",
-        ".openhands/microagents",
-        ".windsurf/rules",
-        ".windsurf/workflows",
-        "CRUSH.md",
-        ".kiro/steering",
-        ".junie",
-        ".trae/rules",
-        ".augment/rules",
-        ".claude/rules",
-        ".claude/output-styles",
-        ".goosehints",
-        ".roomodes",
-        ".rules",
-        "AGENTS.override.md",
-        "CLAUDE.local.md",
-        "GEMINI.md",
-        "QWEN.md",
-        "WARP.md",
-        ".claude/CLAUDE.md",
-    ),
-    "workspace_policy": (".shield.yaml",),
+    "tool_config": places("""
+.npmrc, .yarnrc, .yarnrc.yml, .yarn/plugins, .yarn/releases, .pnpmfile.cjs, .pnp.cjs, .pnp.loader.mjs, bunfig.toml
+pip.conf, pip.ini, uv.toml, .condarc, .pypirc, .cargo/config, .cargo/config.toml, .bundle/config, .bundle/plugin
+.bazelrc, .bazeliskrc, .buckconfig, .mvn, .sbtopts, .jvmopts, gradle/wrapper, nuget.config, .ansible.cfg
+ansible.cfg, .curlrc, .wgetrc, .ripgreprc, .ackrc, .ctags, .ctags.d, .sqliterc, .Rprofile
+"""),
+    "agent_instruction": places("""
+.cursor/rules, .github/copilot-instructions.md, .github/instructions, .windsurfrules, .clinerules, .roo/rules*
+.agents/skills, .amazonq/rules, .continue/prompts, .continue/rules, .github/agents, .github/chatmodes
+.github/prompts, .kilocode/rules, .openhands/microagents, .windsurf/rules, .windsurf/workflows, CRUSH.md
+.kiro/steering, .junie, .trae/rules, .augment/rules, .claude/rules, .claude/output-styles, .goosehints, .roomodes
+.rules, AGENTS.override.md, CLAUDE.local.md, GEMINI.md, QWEN.md, WARP.md, .claude/CLAUDE.md
+"""),
+    "workspace_policy": places(".shield.yaml"),
 }
 
 # By the last component alone.
 NAMES: dict[str, tuple[str, ...]] = {
-    "credential": (
-        ".env",
-        ".env.*",
-        ".env-*",
-        ".env_*",
-        ".dev.vars*",
-        ".secrets",
-        "*.env",
-        "id_rsa*",
-        "id_dsa*",
-        "id_ecdsa*",
-        "id_ed25519*",
-        "*.pem",
-        "*.ppk",
-        "*.pfx",
-        "*.p12",
-        "*.jks",
-        "*.keystore",
-        "*.keytab",
-        "*.kdbx",
-        "*.key",
-        "*.p8",
-        "*.pk8",
-        "*.pkcs12",
-        "*.kdb",
-        "*.psafe3",
-        "*.1pif",
-        "*.asc.key",
-        "*.agekey",
-        "*.ovpn",
-        ".*_history",
-        "*bash_history*",
-        "*zsh_history*",
-        "authorized_keys",
-        "credentials",
-        "credentials.json",
-        "credentials.yml",
-        "credentials.yaml",
-        "credentials.toml",
-        "client_secret*.json",
-        "service-account*.json",
-        "service_account*.json",
-        "application_default_credentials.json",
-        "secrets.json",
-        "secrets.yml",
-        "secrets.yaml",
-        "secrets.toml",
-        "secrets.env",
-        "kubeconfig",
-        "*.kubeconfig",
-        "*.tfstate",
-        "*.tfstate.backup",
-        "*.tfvars",
-        "*.tfvars.json",
-        "wallet.dat",
-        "*.wallet",
-        "logins.json",
-        "key3.db",
-        "key4.db",
-        "cookies.sqlite",
-        "login data",
-        ".dockercfg",
-        ".dockerconfigjson",
-        "master.key",
-        "vault-password*",
-        ".vault_pass*",
-        "*firebase-adminsdk*.json",
-        "cookies.binarycookies",
-        "secring.gpg",
-        "signons.sqlite",
-        "ssh_host_*_key",
-    ),
-    "secret_store": ("*.keychain", "*.keychain-db", "*.agilekeychain", "*.opvault"),
-    "shell_startup": (
-        "sitecustomize.py",
-        "usercustomize.py",
-        # read by an editor that is started in the directory
-        ".exrc",
-        ".nvimrc",
-        ".nvim.lua",
-        ".lvimrc",
-        ".dir-locals.el",
-        "*.code-workspace",
-        "*.sublime-project",
-    ),
-    "host_config": (".mise.*.toml", "mise.*.toml"),
-    "ci": ("azure-pipelines*.yml", "azure-pipelines*.yaml", "*.gitlab-ci.yml", "jenkinsfile.*"),
-    "socket": (
-        "buildkitd.sock",
-        "containerd.sock",
-        "containerd.sock.ttrpc",
-        "cri-dockerd.sock",
-        "crio.sock",
-        "docker.sock",
-        "podman.sock",
-        "s.gpg-agent*",
-        "ssh-agent.sock",
-        "tailscaled.sock",
-    ),
+    "credential": places("""
+.env, .env.*, .env-*, .env_*, .dev.vars*, .secrets, *.env, id_rsa*, id_dsa*, id_ecdsa*, id_ed25519*, *.pem, *.ppk
+*.pfx, *.p12, *.jks, *.keystore, *.keytab, *.kdbx, *.key, *.p8, *.pk8, *.pkcs12, *.kdb, *.psafe3, *.1pif, *.asc.key
+*.agekey, *.ovpn, .*_history, *bash_history*, *zsh_history*, authorized_keys, credentials, credentials.json
+credentials.yml, credentials.yaml, credentials.toml, client_secret*.json, service-account*.json
+service_account*.json, application_default_credentials.json, secrets.json, secrets.yml, secrets.yaml, secrets.toml
+secrets.env, kubeconfig, *.kubeconfig, *.tfstate, *.tfstate.backup, *.tfvars, *.tfvars.json, wallet.dat, *.wallet
+logins.json, key3.db, key4.db, cookies.sqlite, login data, .dockercfg, .dockerconfigjson, master.key
+vault-password*, .vault_pass*, *firebase-adminsdk*.json, cookies.binarycookies, secring.gpg, signons.sqlite
+ssh_host_*_key
+"""),
+    "secret_store": places("*.keychain, *.keychain-db, *.agilekeychain, *.opvault"),
+    # The editors' are read by one that is started in the directory.
+    "shell_startup": places("""
+sitecustomize.py, usercustomize.py, .exrc, .nvimrc, .nvim.lua, .lvimrc, .dir-locals.el, *.code-workspace
+*.sublime-project
+"""),
+    "host_config": places(".mise.*.toml, mise.*.toml"),
+    "ci": places("azure-pipelines*.yml, azure-pipelines*.yaml, *.gitlab-ci.yml, jenkinsfile.*"),
+    "socket": places("""
+buildkitd.sock, containerd.sock, containerd.sock.ttrpc, cri-dockerd.sock, crio.sock, docker.sock, podman.sock
+s.gpg-agent*, ssh-agent.sock, tailscaled.sock
+"""),
 }
 
 # Templates and public halves that the names above would catch; they hold no secret of their own.
-NOT_CREDENTIALS = (
-    ".env?example*",
-    ".env?sample*",
-    ".env?template*",
-    ".env?dist",
-    ".env?defaults",
-    ".env?tpl",
-    ".env?tmpl",
-    ".env?schema",
-    ".env.*.example",
-    ".env.*.sample",
-    ".env.*.template",
-    ".env.*.dist",
-    "example.env",
-    "sample.env",
-    "template.env",
-    "*.example.env",
-    "*.sample.env",
-    "*.template.env",
-    "*.pub",
-    "*.example.tfvars",
-    "example.tfvars",
-    "example.tfvars.json",
-    "ca.pem",
-    "ca-cert.pem",
-    "ca-certificates.pem",
-    "ca-bundle.pem",
-    "cacert.pem",
-    "cert.pem",
-    "chain.pem",
-    "csr.pem",
-    "dhparam*.pem",
-    "fullchain.pem",
-    "public.pem",
-    "*public[-_]key.pem",
-    "*[-_.]public.pem",
-    "*[-_.]pub.pem",
-    "*[-_.]ca.pem",
-    "*[-_]cert.pem",
-)
+NOT_CREDENTIALS = places("""
+.env?example*, .env?sample*, .env?template*, .env?dist, .env?defaults, .env?tpl, .env?tmpl, .env?schema
+.env.*.example, .env.*.sample, .env.*.template, .env.*.dist, example.env, sample.env, template.env, *.example.env
+*.sample.env, *.template.env, *.pub, *.example.tfvars, example.tfvars, example.tfvars.json, ca.pem, ca-cert.pem
+ca-certificates.pem, ca-bundle.pem, cacert.pem, cert.pem, chain.pem, csr.pem, dhparam*.pem, fullchain.pem
+public.pem, *public[-_]key.pem, *[-_.]public.pem, *[-_.]pub.pem, *[-_.]ca.pem, *[-_]cert.pem
+""")
 
 TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm", "/private/tmp", "/private/var/tmp", "/var/folders", "/private/var/folders")  # noqa: S108 - the places themselves are the subject
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 from shield.facts.filesystem import FileKind, FileSystemUnknownError, Stat
 from shield.facts.place import Place, Protected
 
-__all__ = ["agent_files", "fold", "guarded_as", "guarded_beneath", "identified_as", "inside", "linked_as"]
+__all__ = ["Guards", "fold", "guarded_as", "guarded_beneath", "guards", "identified_as", "inside", "linked_as"]
 
 _MAX_STATE = 1_000  # entries of the state that a file with several names is compared with
 _MAX_TAIL = 8  # components by which a linked file of the code is looked for
@@ -33,48 +33,61 @@ def fold(path: str) -> str:
     return unicodedata.normalize("NFC", shown.casefold())
 
 
-def guarded_as(folded: str, protected: Protected) -> frozenset[str]:
-    """The guarded categories of the folded absolute path: those of every guarded place that it is or lies beneath."""
-    guards = _guards(protected)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guards:
+    """What protection guards, folded and by what it is asked for. `files` are an agent's own, by their base names."""
+
+    roots: Mapping[str, tuple[str, ...]]
+    leads: tuple[str, ...]
+    apart: frozenset[str]
+    identities: Mapping[tuple[int, int], tuple[tuple[str, str], ...]]
+    files: Mapping[str, str]
+    names: frozenset[str]
+
+
+def guarded_as(folded: str, parts: Iterable[str], guards: Guards) -> set[str]:
+    """The guarded categories of the folded absolute path, whose components are `parts`: those of every guarded place
+    that it is or lies beneath, and those of an agent's own files by name."""
     found: set[str] = set()
-    prefix, spared = folded, False
-    while len(prefix) > 1:
-        spared |= prefix in guards.apart
-        for category in guards.roots.get(prefix, ()):
-            if not (spared and category == "shield_code"):
-                found.add(category)
-        prefix = prefix.rpartition("/")[0]
-    return frozenset(found)
+    if f"{folded}/".startswith(guards.leads):
+        prefix, spared = folded, False
+        while len(prefix) > 1:
+            spared |= prefix in guards.apart
+            for category in guards.roots.get(prefix, ()):
+                if not (spared and category == "shield_code"):
+                    found.add(category)
+            prefix = prefix.rpartition("/")[0]
+    if not guards.names.isdisjoint(parts):
+        found.update(guards.files[part] for part in parts if part in guards.files)
+    return found
 
 
-def guarded_beneath(folded: str, protected: Protected) -> frozenset[str]:
+def guarded_beneath(folded: str, guards: Guards) -> frozenset[str]:
     """The categories of the guarded places that are the folded directory or lie beneath it.
 
     Of processes only those that are named: what all of them show to everybody is in no one's way.
     """
     lead = f"{folded.rstrip('/')}/"
-    roots = _guards(protected).roots
     return frozenset(
         category
-        for root, categories in roots.items()
+        for root, categories in guards.roots.items()
         if root == folded or (root.startswith(lead) and not (root.startswith("/proc/") and folded in ("/proc", "/")))
         for category in categories
     )
 
 
-def identified_as(resolved: str, place: Place) -> frozenset[str]:
+def identified_as(resolved: str, guards: Guards, place: Place) -> set[str]:
     """The categories of a guarded entry that goes by another name here, because it is mounted a second time."""
-    identities = _guards(place.protected).identities
     found: set[str] = set()
-    prefix = resolved if identities else ""
+    prefix = resolved if guards.identities else ""
     while len(prefix) > 1:
         me = _identity(prefix, place)
-        for path, category in identities.get(me, ()) if me is not None else ():
+        for path, category in guards.identities.get(me, ()) if me is not None else ():
             # INVARIANT: a number alone says nothing, it is given anew when a file is gone: the entry must still have it
             if category not in found and _identity(path, place) == me:
                 found.add(category)
         prefix = prefix.rpartition("/")[0]
-    return frozenset(found)
+    return found
 
 
 def linked_as(resolved: str, stat: Stat, place: Place) -> frozenset[str]:
@@ -93,20 +106,6 @@ def linked_as(resolved: str, stat: Stat, place: Place) -> frozenset[str]:
     if any(other != resolved and _identity(other, place) == me for other in others):
         found.add("shield_code")
     return frozenset(found)
-
-
-def agent_files(protected: Protected) -> Mapping[str, str]:
-    """The categories of an agent's own files, by their folded base names."""
-    return _agent_names(protected.identity, protected.instructions, protected.memory)
-
-
-@lru_cache(maxsize=16)
-def _agent_names(
-    identity: tuple[str, ...], instructions: tuple[str, ...], memory: tuple[str, ...]
-) -> Mapping[str, str]:
-    named = {fold(name): "agent_memory" for name in memory}
-    named |= {fold(name): "agent_instruction" for name in instructions}
-    return named | {fold(name): "agent_identity" for name in identity}
 
 
 def _identity(path: str, place: Place) -> tuple[int, int] | None:
@@ -133,17 +132,9 @@ def _identities_beneath(root: str, place: Place) -> set[tuple[int, int]]:
     return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Guards:
-    """What protection guards, folded and by what it is asked for."""
-
-    roots: Mapping[str, tuple[str, ...]]
-    apart: frozenset[str]
-    identities: Mapping[tuple[int, int], tuple[tuple[str, str], ...]]
-
-
 @lru_cache(maxsize=256)
-def _guards(protected: Protected) -> _Guards:
+def guards(protected: Protected) -> Guards:
+    """`protected`, made ready to be asked for the names of paths."""
     roots: dict[str, tuple[str, ...]] = {}
     processes = tuple(f"/proc/{pid}" for pid in sorted(protected.pids))
     groups = (
@@ -159,4 +150,14 @@ def _guards(protected: Protected) -> _Guards:
     for dev, ino, path in sorted(protected.identities):
         category = "shield_state" if inside(path, protected.state) else "shield_code"
         identities[dev, ino] = (*identities.get((dev, ino), ()), (path, category))
-    return _Guards(roots=roots, apart=frozenset(fold(path) for path in protected.apart), identities=identities)
+    files = {fold(name): "agent_memory" for name in protected.memory}
+    files |= {fold(name): "agent_instruction" for name in protected.instructions}
+    files |= {fold(name): "agent_identity" for name in protected.identity}
+    return Guards(
+        roots=roots,
+        leads=tuple(f"{root}/" for root in roots),
+        apart=frozenset(fold(path) for path in protected.apart),
+        identities=identities,
+        files=files,
+        names=frozenset(files),
+    )

@@ -4,10 +4,11 @@ A place stands for itself and for everything beneath it. Each is also looked for
 (other homes, backups, mounted disks, a folder of dotfiles). Components may be globs (`fnmatch`), the first may not.
 """
 
-__all__ = ["HOME", "OWN"]
+__all__ = ["HOME", "OWN", "places"]
 
 
-def _places(text: str) -> tuple[str, ...]:
+def places(text: str) -> tuple[str, ...]:
+    """The places in a text, apart by commas and line breaks."""
     return tuple(place.strip() for place in text.replace("\n", ",").split(",") if place.strip())
 
 
@@ -211,11 +212,11 @@ _TOOLS = """
 
 # Only in a home directory, elsewhere these are a project's or a folder's plain names.
 OWN: dict[str, tuple[str, ...]] = {
-    "credential": _places(".yarnrc.yml, .bundle/config, .condarc, Mail, Maildir, mbox, Monero/wallets"),
+    "credential": places(".yarnrc.yml, .bundle/config, .condarc, Mail, Maildir, mbox, Monero/wallets"),
 }
 
 HOME: dict[str, tuple[str, ...]] = {
-    "credential": _places(
+    "credential": places(
         _MACHINES
         + _CLOUDS
         + _FORGES
@@ -228,16 +229,16 @@ HOME: dict[str, tuple[str, ...]] = {
         + _WALLETS
         + _PERSONAL
     ),
-    "secret_store": _places(_VAULTS),
-    "shell_startup": _places(_SHELLS + _STARTED),
-    "shield_state": _places(_SHIELD_STATE),
-    "shield_code": _places(_SHIELD_CODE),
-    "vcs_config": _places(
+    "secret_store": places(_VAULTS),
+    "shell_startup": places(_SHELLS + _STARTED),
+    "shield_state": places(_SHIELD_STATE),
+    "shield_code": places(_SHIELD_CODE),
+    "vcs_config": places(
         ".gitconfig, .config/git, .hgrc, .config/hg, .config/jj, .jjconfig.toml, .subversion/config"
         ", .subversion/servers, .bazaar, .config/breezy"
     ),
-    "vcs_hook": _places(".git-templates, .git_template, .config/git/hooks, .config/git/template"),
-    "scheduler": _places(_SCHEDULERS),
-    "host_config": _places(_HOSTS),
-    "tool_config": _places(_TOOLS),
+    "vcs_hook": places(".git-templates, .git_template, .config/git/hooks, .config/git/template"),
+    "scheduler": places(_SCHEDULERS),
+    "host_config": places(_HOSTS),
+    "tool_config": places(_TOOLS),
 }

@@ -24,7 +24,9 @@ _KINDS = {
     modes.S_IFCHR: FileKind.DEVICE,
 }
 _DEVICE = FileKind.DEVICE
+_TYPE, _BITS = 0o170000, 0o7777  # S_IFMT and the rest of a mode, inode(7)
 _OPEN = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NOCTTY
+_PIECE = 1 << 16  # bytes read at once: what is asked for is set aside before it is known to be there
 _REMEMBERED = 10_000
 _NAME_MAX = 255  # bytes of one name, on every file system of Linux and on APFS
 _SETTLED_NS = 2_000_000_000  # a directory that changed within the clock's own step may look as it did before
@@ -49,7 +51,17 @@ class LocalFiles:
             if isinstance(error, OSError) and error.errno == errno.ENOTDIR:
                 return None
             raise FileSystemUnknownError(f"`{path!r}` cannot be examined") from error
-        return _stat(found)
+        mode = found.st_mode
+        return Stat(
+            _KINDS.get(mode & _TYPE, _DEVICE),
+            mode & _BITS,
+            found.st_dev,
+            found.st_ino,
+            found.st_size,
+            found.st_ctime_ns,
+            found.st_uid,
+            found.st_nlink,
+        )
 
     def readlink(self, path: str) -> str:
         """Where a link points, as it is written."""
@@ -78,21 +90,13 @@ class LocalFiles:
         except (OSError, ValueError) as error:
             raise FileSystemUnknownError(f"`{path!r}` cannot be opened") from error
         try:
-            with open(descriptor, "rb", buffering=0) as file:
-                if not modes.S_ISREG(os.fstat(descriptor).st_mode):
-                    raise FileSystemUnknownError(f"`{path!r}` is no regular file")
-                content = bytearray()
-                # One more byte than asked for tells a file that is too large; it may grow while it is read.
-                while len(content) <= limit:
-                    piece = file.read(limit + 1 - len(content))
-                    if piece is None:
-                        raise FileSystemUnknownError(f"`{path!r}` cannot be read without waiting")
-                    if not piece:
-                        return bytes(content)
-                    content += piece
-        except OSError as error:
+            if not modes.S_ISREG(os.fstat(descriptor).st_mode):
+                raise FileSystemUnknownError(f"`{path!r}` is no regular file")
+            return _content(descriptor, limit)
+        except OSError as error:  # also of one that cannot be read without waiting
             raise FileSystemUnknownError(f"`{path!r}` cannot be read") from error
-        return None
+        finally:
+            os.close(descriptor)
 
     def folds(self, parent: str, folder: Stat | None, name: str, stat: Stat) -> bool:
         """Whether another spelling of `name` leads to the same entry, too.
@@ -119,15 +123,15 @@ class LocalFiles:
         return False
 
 
-def _stat(found: os.stat_result) -> Stat:
-    mode = found.st_mode
-    return Stat(
-        _KINDS.get(modes.S_IFMT(mode), _DEVICE),
-        modes.S_IMODE(mode),
-        found.st_dev,
-        found.st_ino,
-        found.st_size,
-        found.st_ctime_ns,
-        found.st_uid,
-        found.st_nlink,
-    )
+def _content(descriptor: int, limit: int) -> bytes | None:
+    """All that is left to read; None if that is more than `limit` bytes."""
+    pieces: list[bytes] = []
+    # One more byte than asked for tells a file that is too large; it may grow while it is read.
+    left = limit + 1
+    while left > 0:
+        piece = os.read(descriptor, min(left, _PIECE))
+        if not piece:
+            return b"".join(pieces)
+        pieces.append(piece)
+        left -= len(piece)
+    return None

@@ -160,7 +160,7 @@ class MadeFiles:
                 continue
             if at not in self._names:
                 return None
-            here = posixpath.join(at, self._spelled(at, name))
+            here = f"{'' if at == '/' else at}/{self._spelled(at, name) if self._folds else name}"
             entry = self._entries.get(here)
             if entry is None:
                 return None
@@ -176,7 +176,7 @@ class MadeFiles:
         return at
 
     def _spelled(self, directory: str, name: str) -> str:
-        if not self._folds or name in self._names[directory]:
+        if name in self._names[directory]:
             return name
         folded = name.casefold()
         return next((known for known in sorted(self._names[directory]) if known.casefold() == folded), name)

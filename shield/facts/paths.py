@@ -10,6 +10,7 @@ from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
 from shield.facts.categories import categorise, covered
+from shield.facts.committed import is_committed
 from shield.facts.filesystem import FileKind, FileSystem, FileSystemUnknownError, Stat
 from shield.facts.guards import inside
 from shield.facts.place import Place
@@ -22,9 +23,11 @@ _MAX_BYTES = 4096  # PATH_MAX, linux/limits.h
 _MAX_LINKS = 40  # MAXSYMLINKS, linux/namei.h; macOS follows 32
 _MAX_STEPS = 8192
 _MAX_SIBLINGS = 10_000
+_ROOTS = "workspace roots"
 
 # Asked for at every component of every path: a member looked up in its class costs as much as a call.
 _LINK, _DIRECTORY = FileKind.LINK, FileKind.DIRECTORY
+_ORDINARY = frozenset(("executable", "source", "temp"))
 # The shell's own streams: which way each may be opened without reopening some other file the other way round.
 _STREAMS = {"/dev/stdin": Access.READ, "/dev/stdout": Access.WRITE, "/dev/stderr": Access.WRITE}
 # macOS gives every file further names: by number (`/.vol/DEVICE/INODE`) and with lookup flags.
@@ -80,10 +83,11 @@ def resolve_path(raw: str, place: Place, *, base: str | None, expand_tilde: bool
         files.resolved[key] = result
         if result.path is not None and place.platform != "darwin":
             # INVARIANT: what a path leads to leads to itself: in one view of the disk no link is left on its way.
-            itself = Resolved(
-                path=result.path, exists=result.exists, stat=result.stat, entry=result.path, lexical=result.path
-            )
-            files.resolved.setdefault((result.path, None, None), itself)
+            itself = (result.path, None, None)
+            if itself not in files.resolved:
+                files.resolved[itself] = Resolved(
+                    result.path, result.exists, False, result.stat, result.path, result.path
+                )
     return result
 
 
@@ -112,6 +116,11 @@ def path_fact(
         names.append(found.entry)
         if access is Access.DELETE:
             within = within and inside(found.entry, roots)
+    categories = categorise(path, names, found.stat, place, inside_workspace=within)
+    # Of what has a meaning more than its content matters.
+    plain = access is Access.DELETE and within and not found.symlink and categories <= _ORDINARY
+    if plain and is_committed(path, found.stat, place, roots, recursive=recursive):
+        categories |= {"committed"}
     return PathFact(
         raw=raw,
         resolved=path,
@@ -120,7 +129,7 @@ def path_fact(
         exists=found.exists and path is not None,
         symlink=found.symlink,
         recursive=recursive,
-        categories=categorise(path, names, found.stat, place, inside_workspace=within),
+        categories=categories,
         covers=_covers(found.lexical, path, access, place, roots) if recursive else frozenset(),
         source=source,
     )
@@ -133,8 +142,16 @@ def _covers(lexical: str, path: str | None, access: Access, place: Place, roots:
 
 def resolved_roots(place: Place) -> tuple[str, ...]:
     """The workspace roots with links followed. A root that cannot be resolved, and `/`, have nothing inside."""
+    files = place.files
+    key = (_ROOTS, place.workspace_roots)
+    known = files.looked.get(key) if isinstance(files, Snapshot) else None
+    if isinstance(known, tuple):
+        return known
     roots = (resolve_path(root, place, base=None, expand_tilde=False).path for root in place.workspace_roots)
-    return tuple(root for root in roots if root is not None and root != "/")
+    found = tuple(root for root in roots if root is not None and root != "/")
+    if isinstance(files, Snapshot):
+        files.looked[key] = found
+    return found
 
 
 def _parts(raw: str, place: Place, base: str | None, expand_tilde: bool) -> tuple[str, str]:
@@ -266,9 +283,7 @@ def _walk(lead: str, rest: str, lexical: str, place: Place) -> Resolved:
         stat = None
     elif stat is None:
         stat = files.lstat(path)
-    return Resolved(
-        path=path, exists=stat is not None, symlink=symlink, stat=stat, entry=entry or path, lexical=lexical
-    )
+    return Resolved(path, stat is not None, symlink, stat, entry or path, lexical)
 
 
 def _start(lead: str, place: Place) -> str | None:

@@ -4,29 +4,37 @@ Made new for every action and dropped with it: nothing here can be stale, and wh
 `state` of a permit.
 """
 
-from enum import Enum
-from typing import Final
+from collections.abc import Callable
 
 from shield.facts.filesystem import FileSystem, Stat
 
 __all__ = ["Snapshot"]
 
 
-class _Unseen(Enum):
-    UNSEEN = "unseen"
+class _Stats(dict[str, Stat | None]):
+    """What was examined, by path. What is missing is examined; nothing is kept of what could not be."""
 
+    __slots__ = ("_lstat",)
 
-_UNSEEN: Final = _Unseen.UNSEEN
+    def __init__(self, lstat: Callable[[str], Stat | None]) -> None:
+        super().__init__()
+        self._lstat = lstat
+
+    def __missing__(self, path: str) -> Stat | None:
+        found = self[path] = self._lstat(path)
+        return found
 
 
 class Snapshot:
     """A FileSystem that remembers `lstat` and `readlink` for as long as it lives. What is unknown is asked again."""
 
-    __slots__ = ("_files", "_links", "_stats", "looked", "resolved", "walked")
+    __slots__ = ("_files", "_links", "folds", "looked", "lstat", "resolved", "walked")
 
     def __init__(self, files: FileSystem) -> None:
         self._files = files
-        self._stats: dict[str, Stat | None] = {}
+        # Both are asked at every component of every path, and so are no methods here.
+        self.lstat: Callable[[str], Stat | None] = _Stats(files.lstat).__getitem__
+        self.folds: Callable[[str, Stat | None, str, Stat], bool] = files.folds
         self._links: dict[str, str] = {}
         # What `shield.facts.paths` resolved, by raw path, base and home.
         self.resolved: dict[tuple[str, str | None, str | None], object] = {}
@@ -34,13 +42,6 @@ class Snapshot:
         # entries of trees there were.
         self.looked: dict[tuple[str, object], object] = {}
         self.walked = 0
-
-    def lstat(self, path: str) -> Stat | None:
-        """The entry itself, links not followed; None if there is none."""
-        found = self._stats.get(path, _UNSEEN)
-        if found is _UNSEEN:
-            found = self._stats[path] = self._files.lstat(path)
-        return found
 
     def readlink(self, path: str) -> str:
         """Where a link points, as it is written."""
@@ -57,7 +58,3 @@ class Snapshot:
     def read(self, path: str, limit: int) -> bytes | None:
         """The content of a regular file; None if it is larger than `limit` bytes."""
         return self._files.read(path, limit)
-
-    def folds(self, parent: str, folder: Stat | None, name: str, stat: Stat) -> bool:
-        """Whether another spelling of `name` leads to the same entry, too."""
-        return self._files.folds(parent, folder, name, stat)

@@ -20,29 +20,29 @@ def components(path: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pattern:
-    """A sequence of folded component patterns; `globs` are None where the component is literal."""
+    """A sequence of folded component patterns; `globs` are None where the component is literal, empty where all are."""
 
     category: str
     parts: tuple[str, ...]
     globs: tuple[re.Pattern[str] | None, ...]
 
-    def heads(self, parts: Sequence[str], start: int) -> bool:
+    def heads(self, parts: tuple[str, ...], start: int) -> bool:
         """Whether `parts` from `start` on are the place or lie beneath it."""
-        if len(parts) - start < len(self.parts):
-            return False
-        return all(
-            part == literal if glob is None else glob.match(part) is not None
-            for part, literal, glob in zip(parts[start:], self.parts, self.globs, strict=False)
-        )
+        found = parts[start : start + len(self.parts)]
+        return found == self.parts if not self.globs else len(found) == len(self.parts) and self._fits(found)
 
-    def beneath(self, parts: Sequence[str], start: int) -> bool:
+    def beneath(self, parts: tuple[str, ...], start: int) -> bool:
         """Whether the place, standing at `start`, is the directory `parts` or lies beneath it."""
         rest = parts[start:]
-        if len(rest) > len(self.parts):
-            return False
+        if not self.globs:
+            return rest == self.parts[: len(rest)]
+        return len(rest) <= len(self.parts) and self._fits(rest)
+
+    def _fits(self, parts: tuple[str, ...]) -> bool:
+        """Whether `parts` are the first components of the place."""
         return all(
             part == literal if glob is None else glob.match(part) is not None
-            for part, literal, glob in zip(rest, self.parts, self.globs, strict=False)
+            for part, literal, glob in zip(parts, self.parts, self.globs, strict=False)
         )
 
 
@@ -67,15 +67,15 @@ class Table:
     whole: Mapping[str, tuple[str, ...]]
     ends: tuple[tuple[str, tuple[str, ...]], ...]
     globs: tuple[tuple[str, re.Pattern[str]], ...]
+    any_end: tuple[str, ...]
     any_glob: re.Pattern[str]
     harmless: re.Pattern[str]
 
     def named(self, folded: str) -> set[str]:
         """The categories that a last component has by itself."""
         found = set(self.whole.get(folded, ()))
-        for category, ends in self.ends:
-            if folded.endswith(ends):
-                found.add(category)
+        if folded.endswith(self.any_end):
+            found.update(category for category, ends in self.ends if folded.endswith(ends))
         if self.any_glob.match(folded):
             found.update(category for category, globs in self.globs if globs.match(folded))
         return found
@@ -84,7 +84,7 @@ class Table:
 def _pattern(category: str, place: str) -> Pattern:
     parts = components(fold(place))
     globs = tuple(re.compile(translate(part)) if "*" in part else None for part in parts)
-    return Pattern(category=category, parts=parts, globs=globs)
+    return Pattern(category=category, parts=parts, globs=globs if any(globs) else ())
 
 
 def _patterns(places_of: Mapping[str, Sequence[str]]) -> tuple[Pattern, ...]:
@@ -95,7 +95,7 @@ def _by_first(patterns: Iterable[Pattern]) -> Mapping[str, tuple[Pattern, ...]]:
     index: dict[str, tuple[Pattern, ...]] = {}
     for pattern in patterns:
         # INVARIANT: the first component of every pattern is literal.
-        assert pattern.globs[0] is None
+        assert not pattern.globs or pattern.globs[0] is None
         index[pattern.parts[0]] = (*index.get(pattern.parts[0], ()), pattern)
     return index
 
@@ -127,6 +127,7 @@ def table() -> Table:
         whole=whole,
         ends=tuple(ends),
         globs=tuple(globs),
+        any_end=tuple(end for _, tails in ends for end in tails),
         any_glob=re.compile("|".join(names.pattern for _, names in globs)),
         harmless=_any_of(NOT_CREDENTIALS),
     )

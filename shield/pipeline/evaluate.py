@@ -20,8 +20,8 @@ from shield.pipeline.ledger import Evaluation, Issued, Ledger
 from shield.pipeline.pool import Pool
 from shield.pipeline.ports import Clock, Kept, Recorder
 from shield.pipeline.redacted import Known, content
-from shield.pipeline.verdict import evidence_of, expiry, unrecorded, verdict_of
-from shield.tiers.absent import AbsentTier
+from shield.pipeline.verdict import evidence_of, unrecorded, verdict_of
+from shield.tiers.absent import ABSENT
 from shield.tiers.floor import required_isolation
 from shield.tiers.person import no_approver, person
 from shield.tiers.settle import Settled, need_of, settle
@@ -45,12 +45,11 @@ from shield.types import (
 )
 from shield.ulid import Entropy, new_ulid
 
-__all__ = ["Evaluator", "dry_run"]
+__all__ = ["Evaluator"]
 
 _LOOKS = 3  # an editor may put a new file in place while the old one is being looked at
 _LARGE = 64 * 1024  # bytes of an action from which on redacting it is done in a thread
 _DEADLINE_S = FACTS_SECONDS * 2  # a disk that does not answer must not hold a verdict back
-_ABSENT = (AbsentTier(tier=Tier.CLASSIFIER), AbsentTier(tier=Tier.JUDGE))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,28 +58,6 @@ class _Looked:
 
     judged: Judged
     files: tuple[FileIdentity, ...] | None = None
-
-
-def dry_run(
-    request: ActionRequest,
-    place: Place,
-    policy: PolicyTier,
-    *,
-    agent: str,
-    now_ms: int,
-    max_tier: Tier = Tier.CLASSIFIER,
-) -> tuple[Verdict, Facts]:
-    """Judge without a service: nothing is recorded, nobody is asked, nothing is permitted.
-
-    What needs more than `max_tier`, a model or a person is ESCALATE with that `need`.
-    """
-    judged = judge(request, place, policy, agent=agent, now_ms=now_ms)
-    opinions = judged.opinions
-    for tier in _ABSENT:
-        if not blocked(opinions) and tier.tier <= min(max_tier, Tier.CLASSIFIER) and need_of(opinions) is tier.tier:
-            opinions = (*opinions, tier.opinion())
-    verdict = verdict_of(request, settle(opinions), judged, evaluation=new_ulid(now_ms), now=now_ms, dry_run=True)
-    return verdict, judged.facts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +74,7 @@ class Evaluator:
     key: PermitKey
     ledger: Ledger
     payloads: bool = False
-    tiers: Sequence[UpperTier] = _ABSENT
+    tiers: Sequence[UpperTier] = ABSENT
     entropy: Entropy = field(default_factory=Entropy)
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
@@ -135,8 +112,16 @@ class Evaluator:
         if settled.decision is Decision.ESCALATE:
             question, settled = await self._ask(request, settled, judged, binding, evaluation or call_id, agent, owner)
         # 4. record, then release: there is no verdict before its record is durable
+        expires_at = now + PERMIT_SECONDS * 1000 if settled.decision is Decision.ALLOW else None
         verdict = partial(
-            verdict_of, request, settled, judged, evaluation=evaluation or call_id, now=now, question=question
+            verdict_of,
+            request,
+            settled,
+            judged,
+            evaluation=evaluation or call_id,
+            now=now,
+            expires_at=expires_at,
+            question=question,
         )
         permitted = session if settled.decision is Decision.ALLOW else None
         recording = self.clock.monotonic_ns()
@@ -150,7 +135,7 @@ class Evaluator:
                 call_id=call_id,
                 evaluation=evaluation or call_id,
                 question=question,
-                expires_at=expiry(settled, now),
+                expires_at=expires_at,
                 permitted=permitted is not None,
                 answer=None if approval is None else self.ledger.answer_seq(evaluation or call_id),
             )

@@ -3,12 +3,11 @@
 from dataclasses import replace
 
 from shield.errors import RecordError
-from shield.permits import PERMIT_SECONDS
 from shield.pipeline.judge import Judged
 from shield.tiers.settle import Settled
 from shield.types import ActionRequest, Approval, Decision, Verdict
 
-__all__ = ["evidence_of", "expiry", "unrecorded", "verdict_of"]
+__all__ = ["evidence_of", "unrecorded", "verdict_of"]
 
 
 def verdict_of(
@@ -18,13 +17,14 @@ def verdict_of(
     *,
     evaluation: str,
     now: int,
+    expires_at: int | None = None,
     question: Approval | None = None,
     seq: int | None = None,
     permit: str | None = None,
     record_us: int | None = None,
     dry_run: bool = False,
 ) -> Verdict:
-    """The verdict that `settled` comes to. `now` is unix milliseconds; one that is recorded has a `seq`."""
+    """The verdict that `settled` comes to. Times are unix milliseconds; one that is recorded has a `seq`."""
     by = settled.by
     return Verdict(
         id=request.id,
@@ -39,7 +39,7 @@ def verdict_of(
         action_hash=request.action.hash,
         policy=judged.policy,
         evaluated_at=now,
-        expires_at=None if dry_run else expiry(settled, now),
+        expires_at=expires_at,
         approval=None if question is None else question.id,
         approval_expires_at=None if question is None else question.expires_at,
         permit=permit,
@@ -48,11 +48,6 @@ def verdict_of(
         latency_us=judged.took_us if record_us is None else {**judged.took_us, "record": record_us},
         evidence=evidence_of(settled, judged),
     )
-
-
-def expiry(settled: Settled, now: int) -> int | None:
-    """When an ALLOW that was settled `now` ends, in unix milliseconds; None for what allows nothing."""
-    return now + PERMIT_SECONDS * 1000 if settled.decision is Decision.ALLOW else None
 
 
 def unrecorded(verdict: Verdict, error: RecordError) -> Verdict:

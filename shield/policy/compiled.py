@@ -58,8 +58,10 @@ class Rule:
         return self.text.grants
 
 
-def read_macros(file: PolicyFile) -> Mapping[str, Macro]:
+def read_macros(file: PolicyFile, *, proven: bool = False) -> Mapping[str, Macro]:
     """The macros of a file, parsed; each name in them is a parameter, a variable or one of the facts.
+
+    Those of a file that is not `proven` are read by two parsers, which have to agree.
 
     Raises:
         PolicyError: with the place inside the macro.
@@ -67,7 +69,7 @@ def read_macros(file: PolicyFile) -> Mapping[str, Macro]:
     macros: dict[str, Macro] = {}
     for text in file.macros.values():
         with _placed(file.file, f"macro `{text.name}`"):
-            macro = read_macro(text.name, text.params, Source(text.text.text, _position(text.text)))
+            macro = read_macro(text.name, text.params, Source(text.text.text, _position(text.text)), proven=proven)
             for name in free_names(macro):
                 if name.name not in NAMES:
                     raise macro.source.error(f"unknown name `{name.name}`", name.pos, nearest(name.name, NAMES))
@@ -83,8 +85,10 @@ def compile_rule(
     origin: RuleOrigin,
     lists: Mapping[str, Sequence[str]],
     macros: Mapping[str, Macro] = MappingProxyType({}),
+    *,
+    proven: bool = False,
 ) -> Rule:
-    """Check and compile a rule's condition.
+    """Check and compile a rule's condition; one that is not `proven` is read by two parsers, which have to agree.
 
     Raises:
         PolicyError: with the place inside the condition.
@@ -97,6 +101,7 @@ def compile_rule(
                 schema_for(text.actions, text.grants, lists),
                 origin=_position(text.when),
                 macros=macros,
+                proven=proven,
             )
         _refuse_aliases(text, condition, file)
     rule_id = f"{_WORKSPACE_PREFIX}{text.id}" if origin is RuleOrigin.WORKSPACE else text.id

@@ -12,7 +12,7 @@ from shield.policy.compiled import Rule
 from shield.policy.rule import Grant
 from shield.policy.slices import Asked, Slice
 from shield.policy.trouble import Troubles
-from shield.types import CommandFact, Dynamic, Facts, Operation, Origin, Tier
+from shield.types import Dynamic, Facts, Operation, Origin, Tier
 
 __all__ = ["Coverage", "cover"]
 
@@ -20,21 +20,25 @@ MAX_GAPS = 20  # what evidence lists; a person does not read more
 
 # Which elements make an operation visible to rules about elements. What nothing shows (a schedule, a memory, another
 # agent) is covered only by a rule that names its action types or grants the action itself.
-_SHOWN_BY: Mapping[Operation, tuple[Grant, ...]] = MappingProxyType(
+_SHOWN_BY: Mapping[Operation, frozenset[Grant]] = MappingProxyType(
     {
-        Operation.READ: (Grant.PATH, Grant.COMMAND),
-        Operation.WRITE: (Grant.PATH, Grant.COMMAND),
-        Operation.DELETE: (Grant.PATH, Grant.COMMAND),
-        Operation.EXECUTE: (Grant.COMMAND,),
-        Operation.NETWORK: (Grant.HOST, Grant.RECIPIENT, Grant.COMMAND),
-        Operation.MESSAGE: (Grant.RECIPIENT, Grant.COMMAND),
-        Operation.BROWSE: (Grant.HOST,),
-        Operation.MEMORY: (),
-        Operation.SCHEDULE: (),
-        Operation.AGENT: (),
-        Operation.META: (),
+        Operation.READ: frozenset((Grant.PATH, Grant.COMMAND)),
+        Operation.WRITE: frozenset((Grant.PATH, Grant.COMMAND)),
+        Operation.DELETE: frozenset((Grant.PATH, Grant.COMMAND)),
+        Operation.EXECUTE: frozenset((Grant.COMMAND,)),
+        Operation.NETWORK: frozenset((Grant.HOST, Grant.RECIPIENT, Grant.COMMAND)),
+        Operation.MESSAGE: frozenset((Grant.RECIPIENT, Grant.COMMAND)),
+        Operation.BROWSE: frozenset((Grant.HOST,)),
+        Operation.MEMORY: frozenset(),
+        Operation.SCHEDULE: frozenset(),
+        Operation.AGENT: frozenset(),
+        Operation.META: frozenset(),
     }
 )
+
+
+# Asked of every command: a member looked up in its class costs as much as a call.
+_NONE, _ARGUMENT, _UNKNOWN = Dynamic.NONE, Dynamic.ARGUMENT, Origin.UNKNOWN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,9 +118,7 @@ def _unshown(facts: Facts, present: Sequence[Grant], held: Iterable[Rule]) -> li
     for rule in held:
         if rule.names_its_types:
             return []
-    hidden = [
-        operation.value for operation in facts.operations if not any(grant in present for grant in _SHOWN_BY[operation])
-    ]
+    hidden = [operation.value for operation in facts.operations if _SHOWN_BY[operation].isdisjoint(present)]
     return [f"no rule names the action type, which is needed for: {', '.join(sorted(hidden))}"] if hidden else []
 
 
@@ -130,13 +132,8 @@ def _doubts(facts: Facts) -> list[str]:
         if path.resolved is None:
             doubts.append(f"path {position} cannot be resolved")
     for position, command in enumerate(facts.commands):
-        if _unknown(command):
+        # An unknown *argument* is left to the rules: facts say so only where it cannot change what the program does.
+        dynamic = command.dynamic is not _NONE and command.dynamic is not _ARGUMENT
+        if dynamic or (command.origin is _UNKNOWN and command.name != ""):
             doubts.append(f"command {position} is not known before it runs")
     return doubts
-
-
-def _unknown(command: CommandFact) -> bool:
-    # An unknown *argument* is left to the rules: facts say so only where it cannot change what the program does.
-    if command.dynamic not in (Dynamic.NONE, Dynamic.ARGUMENT):
-        return True
-    return command.name != "" and command.origin is Origin.UNKNOWN

@@ -13,6 +13,7 @@ from pathlib import Path
 from shield.errors import PolicyError
 from shield.policy.compiled import Rule, compile_rule, read_macros
 from shield.policy.examples import check_examples
+from shield.policy.proven import is_proven
 from shield.policy.reader import Mark
 from shield.policy.rule import Default, Named, PolicyFile, RuleOrigin, strength
 from shield.policy.schema import DEFAULT_RULE, read_policy
@@ -137,15 +138,17 @@ class _Loader:
             self._extend(layer, file, path, named)
         self._open.pop()
         self._override(layer, file)
-        macros = read_macros(file)
+        proven = is_proven(raw)
+        macros = read_macros(file, proven=proven)
         for text in file.rules:
-            rule = compile_rule(text, file.file, origin, file.lists, macros)
+            rule = compile_rule(text, file.file, origin, file.lists, macros, proven=proven)
             other = layer.rules.get(rule.id) or self._baseline.get(rule.id)
             # a rule as strong as the baseline's of that id stands beside it: both are in force
             if other is not None and not (rule.id not in layer.rules and _adds(rule, other)):
                 raise _error(file, text.mark, _taken(rule.id, other))
             layer.rules[rule.id] = rule
-            check_examples(rule)
+            if not proven:
+                check_examples(rule)
         self.files.append(file)
         self._layers[key] = layer
         return layer

@@ -34,15 +34,15 @@ class _Texts:
 
     def add(self, values: Sequence[Any], found: set[int]) -> None:
         """Add the rules that one of the values' texts could make true."""
+        way, rules = self.slot.way, self._rules
         for text in self._values(values):
-            match self.slot.way:
-                case Way.EQUAL:
-                    found.update(self._rules.get(text, ()))
-                case Way.PREFIX:
-                    for length in self._lengths:
-                        found.update(self._rules.get(text[:length], ()))
-                case Way.PART:
-                    self._add_parts(text, found)
+            if way is Way.EQUAL:
+                found.update(rules.get(text, ()))
+            elif way is Way.PREFIX:
+                for length in self._lengths:
+                    found.update(rules.get(text[:length], ()))
+            else:
+                self._add_parts(text, found)
 
     def _add_parts(self, text: str, found: set[int]) -> None:
         if len(text) > _LONG * len(self._rules):
@@ -54,16 +54,14 @@ class _Texts:
             if places is not None:
                 found.update(places)
 
-    def _values(self, values: Sequence[Any]) -> Iterator[str]:
+    def _values(self, values: Sequence[Any]) -> Iterable[str]:
         """The texts at the slot; their types are those that the facts declare."""
         slot = self.slot
         root = values[slot.place]
-        for item in root if slot.many else (root,):
-            value = item if slot.field is None else getattr(item, slot.field)
-            if slot.members:
-                yield from value
-            elif value is not None:
-                yield value
+        if slot.many or slot.members:
+            return _texts(slot, root if slot.many else (root,))
+        value = root if slot.field is None else getattr(root, slot.field)
+        return () if value is None else (value,)
 
 
 class Prefilter:
@@ -95,6 +93,15 @@ class Prefilter:
         except Exception:  # noqa: BLE001  # values of another shape: every condition says for itself what it makes of them
             return self.known
         return sorted(found)
+
+
+def _texts(slot: Slot, roots: Iterable[Any]) -> Iterator[str]:
+    for root in roots:
+        value = root if slot.field is None else getattr(root, slot.field)
+        if slot.members:
+            yield from value
+        elif value is not None:
+            yield value
 
 
 def _rarest(entries: Sequence[tuple[str, int]]) -> Iterator[tuple[str, int]]:

@@ -1,10 +1,10 @@
 """The strict YAML reader: positions for every key and value, and only what a policy needs.
 
 1. The text: UTF-8, at most `MAX_BYTES`, no control, bidirectional or invisible characters.
-2. An event pass over libyaml refuses anchors, aliases, tags, directives, a second document and deep nesting. It must
-   come first: composing deeply nested input in libyaml ends the process, and an alias bomb is built at once.
-3. Nodes are composed and the values are built here. Scalars are null, true, false, whole numbers and strings; what
-   YAML 1.1 would silently read as something else is refused with the way to write it.
+2. libyaml's events: anchors, aliases, tags, directives, a second document and deep nesting are refused as they come.
+   Nothing is composed by libyaml: deeply nested input would end the process, and an alias bomb be built at once.
+3. The values are built here. Scalars are null, true, false, whole numbers and strings; what YAML 1.1 would silently
+   read as something else is refused with the way to write it.
 """
 
 import re
@@ -95,8 +95,7 @@ def read(raw: bytes, file: str) -> Node:
     """
     text = _text(raw, file)
     try:
-        _check_events(text, file)
-        root = yaml.compose(text, Loader=_LOADER)
+        root = _Builder(file, text).document()
     except yaml.MarkedYAMLError as error:
         mark = _at(error.problem_mark if error.problem_mark is not None else error.context_mark)
         what = " ".join(part for part in (error.context, error.problem) if part) or "not YAML"
@@ -105,7 +104,7 @@ def read(raw: bytes, file: str) -> Node:
         raise PolicyError("not readable as YAML", file=file, line=1, column=1) from None
     if root is None:
         raise PolicyError("the file is empty; begin with `version: 1`", file=file, line=1, column=1)
-    return _Builder(file, text.split("\n")).node(root)
+    return root
 
 
 def plain(node: Node) -> Json:
@@ -148,80 +147,88 @@ def _position(text: str, offset: int) -> Mark:
     return Mark(text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset))
 
 
-def _check_events(text: str, file: str) -> None:
-    depth = nodes = documents = 0
-    for event in yaml.parse(text, Loader=_LOADER):
-        refused = _refusal(event)
-        if isinstance(event, yaml.DocumentStartEvent):
-            documents += 1
-            if documents > 1:
-                refused = "a second document is not allowed; use one file each"
-        elif isinstance(event, yaml.NodeEvent):
-            nodes += 1
-            if nodes > MAX_NODES:
-                refused = f"more than {MAX_NODES} values"
-            if isinstance(event, yaml.CollectionStartEvent):
-                depth += 1
-                if depth > MAX_DEPTH:
-                    refused = f"nested deeper than {MAX_DEPTH} levels"
-        elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
-        if refused:
-            mark = _at(event.start_mark)
-            raise PolicyError(refused, file=file, line=mark.line, column=mark.column)
-
-
-def _refusal(event: yaml.Event) -> str | None:
-    if isinstance(event, yaml.AliasEvent):
+def _refusal(event: Any) -> str | None:
+    kind = type(event)
+    if kind is yaml.DocumentStartEvent:
+        return "directives (`%YAML`, `%TAG`) are not allowed; remove them" if event.version or event.tags else None
+    if kind is yaml.AliasEvent:
         return f"the alias `*{event.anchor}` is not allowed; write the value again"
-    if isinstance(event, yaml.NodeEvent) and event.anchor is not None:
+    if event.anchor is not None:
         return f"the anchor `&{event.anchor}` is not allowed; remove it"
-    if isinstance(event, yaml.ScalarEvent | yaml.CollectionStartEvent) and event.tag is not None:
+    if event.tag is not None:
         return f"the tag `{event.tag}` is not allowed; remove it"
-    if isinstance(event, yaml.DocumentStartEvent) and (event.version or event.tags):
-        return "directives (`%YAML`, `%TAG`) are not allowed; remove them"
     return None
 
 
 class _Builder:
-    """Builds values from composed nodes. Depth is bounded by the event pass."""
+    """Builds the values of one document from its events."""
 
-    def __init__(self, file: str, lines: list[str]) -> None:
+    def __init__(self, file: str, text: str) -> None:
         self._file = file
-        self._lines = lines
+        self._lines = text.split("\n")
+        self._events = yaml.parse(text, Loader=_LOADER)
+        self._nodes = 0
 
-    def node(self, node: yaml.Node) -> Node:
-        mark = _at(node.start_mark)
-        if isinstance(node, yaml.SequenceNode):
-            return List(mark=mark, items=tuple(self.node(item) for item in node.value))
-        if isinstance(node, yaml.MappingNode):
-            return Map(mark=mark, entries=tuple(self._entries(node)))
-        if not isinstance(node, yaml.ScalarNode):
-            raise self._error("not a value", mark)
-        return self._scalar(node, mark)
+    def document(self) -> Node | None:
+        """The root; None where there is no document."""
+        root: Node | None = None
+        documents = 0
+        for event in self._events:
+            kind = type(event)
+            if kind is yaml.DocumentStartEvent:
+                documents += 1
+                if documents > 1:
+                    raise self._error("a second document is not allowed; use one file each", _at(event.start_mark))
+                self._check(event)
+                root = self._node(next(self._events), 1)
+        return root
 
-    def _entries(self, node: yaml.MappingNode) -> Iterator[Entry]:
+    def _node(self, event: Any, depth: int) -> Node:
+        mark = self._check(event)
+        kind = type(event)
+        if kind is yaml.ScalarEvent:
+            return self._scalar(event, mark)
+        if depth > MAX_DEPTH:
+            raise self._error(f"nested deeper than {MAX_DEPTH} levels", mark)
+        if kind is yaml.SequenceStartEvent:
+            items: list[Node] = []
+            while type(event := next(self._events)) is not yaml.SequenceEndEvent:
+                items.append(self._node(event, depth + 1))
+            return List(mark=mark, items=tuple(items))
+        if kind is yaml.MappingStartEvent:
+            return Map(mark=mark, entries=tuple(self._entries(depth)))
+        raise self._error("not a value", mark)
+
+    def _check(self, event: Any) -> Mark:
+        mark = _at(event.start_mark)
+        self._nodes += 1
+        refused = _refusal(event) if self._nodes <= MAX_NODES else f"more than {MAX_NODES} values"
+        if refused:
+            raise self._error(refused, mark)
+        return mark
+
+    def _entries(self, depth: int) -> Iterator[Entry]:
         seen: dict[str, Mark] = {}
-        for key_node, value_node in node.value:
-            mark = _at(key_node.start_mark)
-            if not isinstance(key_node, yaml.ScalarNode):
+        while type(event := next(self._events)) is not yaml.MappingEndEvent:
+            mark = self._check(event)
+            if type(event) is not yaml.ScalarEvent:
                 raise self._error("a key must be a word, not a list or a mapping", mark)
-            key = key_node.value
-            if not key_node.style:
+            key = event.value
+            if not event.style:
                 if key == "<<":
                     raise self._error("the merge key `<<` is not allowed; write the keys out", mark)
-                if not isinstance(self._scalar(key_node, mark).value, str):
+                if not isinstance(self._plain(key, mark), str):
                     raise self._error(f'a key must be a string; write `"{key}"`', mark)
             if key in seen:
                 raise self._error(f"the key `{key}` is given twice, first in line {seen[key].line}; keep one", mark)
             seen[key] = mark
-            yield Entry(key=key, mark=mark, value=self.node(value_node))
+            yield Entry(key=key, mark=mark, value=self._node(next(self._events), depth + 1))
 
-    def _scalar(self, node: yaml.ScalarNode, mark: Mark) -> Scalar:
-        text: str = node.value
-        if node.style in ("'", '"'):
+    def _scalar(self, event: Any, mark: Mark) -> Scalar:
+        text: str = event.value
+        if event.style in ("'", '"'):
             return Scalar(mark=mark, inner=Mark(mark.line, mark.column + 1), value=text, text=text)
-        if node.style in ("|", ">"):
+        if event.style in ("|", ">"):
             return Scalar(mark=mark, inner=self._block_start(mark), value=text, text=text)
         return Scalar(mark=mark, inner=mark, value=self._plain(text, mark), text=text)
 

@@ -1,6 +1,5 @@
 """Typed access to the nodes of one file: every refusal stands at the node's place and says what to write instead."""
 
-import difflib
 from collections.abc import Iterable
 from typing import Final
 
@@ -16,6 +15,8 @@ MAX_TEXT: Final = 1_000
 
 def suggest(word: str, known: Iterable[str]) -> str:
     """` (did you mean …?)` with the nearest known word, or nothing."""
+    import difflib  # only what is wrong is looked up
+
     near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
     return f"; did you mean `{near[0]}`?" if near else ""
 

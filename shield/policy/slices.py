@@ -41,14 +41,16 @@ class Asked:
             matched, failed = self._indexed(self._prefilter, values, matched, failed)
         if not matched and not failed:
             return self._always, ()
-        return [*self._always, *[rules[index] for index in matched]], [rules[index] for index in failed]
+        held = [rules[index] for index in matched]
+        return [*self._always, *held] if self._always else held, [rules[index] for index in failed] if failed else ()
 
     def _indexed(
         self, prefilter: Prefilter, values: tuple[object, ...], matched: list[int], failed: list[int]
     ) -> tuple[list[int], list[int]]:
         """With the rules that the index finds; the places are those of all rules, ascending."""
-        matched = [self._together[index] for index in matched]
-        failed = [self._together[index] for index in failed]
+        together = self._together
+        matched = [together[index] for index in matched] if matched else matched
+        failed = [together[index] for index in failed] if failed else failed
         for place in prefilter.candidates(values):
             condition = self._rules[place].condition
             assert condition is not None
@@ -57,7 +59,11 @@ class Asked:
                     matched.append(place)
             except CelError:
                 failed.append(place)
-        return sorted(matched), sorted(failed)
+        if len(matched) > 1:
+            matched.sort()
+        if len(failed) > 1:
+            failed.sort()
+        return matched, failed
 
 
 _ELEMENTS = (Grant.PATH, Grant.COMMAND, Grant.HOST, Grant.RECIPIENT)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import cache
 from types import MappingProxyType
 from typing import Final
 
@@ -38,7 +39,7 @@ def made_place(
     The sandbox is a made one, too: what a rule says must not depend on the machine that checks it.
     """
     return Place(  # noqa: S604 - `shell` names the shell of the made world, nothing is started
-        files=MadeFiles(files or {}, home=HOME, cwd=WORKSPACE),
+        files=MadeFiles(files, home=HOME, cwd=WORKSPACE) if files else _empty(),
         home=HOME,
         cwd=cwd,
         workspace_roots=(WORKSPACE,),
@@ -49,6 +50,12 @@ def made_place(
         protected=_PROTECTED,
         session=session if session is not None else SessionFacts(),
     )
+
+
+@cache
+def _empty() -> MadeFiles:
+    """The world without files of its own: most cases are judged in it, and a world never changes."""
+    return MadeFiles({}, home=HOME, cwd=WORKSPACE)
 
 
 def read_files(node: Node, shape: Shape) -> Mapping[str, MadeFile]:

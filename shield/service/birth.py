@@ -3,7 +3,7 @@
 import os
 from dataclasses import dataclass
 
-from shield.config import Home
+from shield.config.home import Home
 from shield.errors import ConfigError, RecordError, StateError
 from shield.service.home import is_empty, prepare
 from shield.service.log import begin_log, create_key

@@ -17,7 +17,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from shield.config import Home, home_from, user_home
+from shield.config.home import Home, home_from, user_home
 from shield.errors import ConfigError, ShieldError
 from shield.service.birth import with_approver
 from shield.service.run import Hooks, Listening, serve

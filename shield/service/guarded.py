@@ -2,20 +2,26 @@
 
 import os
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from shield.config import Config, Home, split_tcp
+from shield.config.home import Home
+from shield.config.loopback import split_tcp
 from shield.facts.place import Protected
 from shield.service.installation import Installation, installation
 from shield.types import Hidden
 
-__all__ = ["hidden", "own_processes", "processes_of", "protected"]
+if TYPE_CHECKING:
+    from shield.config.sections import Config
+
+__all__ = ["hidden", "installed_code", "own_processes", "processes_of", "protected"]
 
 _MAX_STATE = 1_000  # entries of the state that are known by device and inode
 
 
 def protected(
     home: Home,
-    config: Config,
+    config: "Config",
     *,
     pids: frozenset[int],
     installed: Installation | None = None,
@@ -27,23 +33,31 @@ def protected(
     `ports` are those that are listened on (the configured one may be 0). `elsewhere` is state outside of the home:
     agentctl's configuration and sessions, external checkpoints.
     """
-    this = installed if installed is not None else installation()
-    state = _names((*home.names, home.socket(config), *elsewhere))
-    code, own = _names(this.code), _names(this.own)
+    guarded = installed_code(installed if installed is not None else installation())
+    state = _names((*home.names, home.socket(config.service.socket), *elsewhere))
     if ports is None:
         ports = frozenset() if config.service.tcp is None else frozenset({split_tcp(config.service.tcp)[1]})
-    return Protected(
+    return replace(
+        guarded,
         state=state,
-        code=code,
-        apart=_names(this.apart),
-        own=own,
-        identities=frozenset(_identities((*_beneath(state), *code))),
+        identities=guarded.identities | frozenset(_identities(_beneath(state))),
         ports=ports - {0},
         pids=pids,
-        processes=("shield", "agentctl", " ".join(this.command).encode("utf-8", "replace").decode()),
         identity=config.protection.identity,
         instructions=config.protection.instructions,
         memory=config.protection.memory,
+    )
+
+
+def installed_code(this: Installation) -> Protected:
+    """What is guarded of an installation alone: its code, and what its processes are found by."""
+    code = _names(this.code)
+    return Protected(
+        code=code,
+        apart=_names(this.apart),
+        own=_names(this.own),
+        identities=frozenset(_identities(code)),
+        processes=("shield", "agentctl", " ".join(this.command).encode("utf-8", "replace").decode()),
     )
 
 

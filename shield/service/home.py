@@ -7,7 +7,8 @@ import os
 import stat
 from collections.abc import Iterator, Mapping
 
-from shield.config import Home, checkpoints_folder, load, user_home
+from shield.config.home import Home, checkpoints_folder, user_home
+from shield.config.loading import load
 from shield.errors import ConfigError
 
 __all__ = [
@@ -131,7 +132,7 @@ def check_root(path: str, home: Home, environ: Mapping[str, str]) -> str:
             raise ConfigError(f"`{root}` is or contains {name}; choose a directory below it")
     if _beneath(root, home.path):
         raise ConfigError(f"`{root}` lies in Shield's home; choose a directory outside it")
-    remembered = checkpoints_folder(load(home, environ), environ)
+    remembered = checkpoints_folder(load(home, environ).audit.checkpoints, environ)
     if _beneath(root, remembered) or _beneath(remembered, root):
         raise ConfigError(f"`{root}` is, holds or lies in `{remembered}`, where the log is remembered; choose another")
     if not os.path.isdir(root):

@@ -9,7 +9,7 @@ from audit.entry import Draft, Private
 from audit.errors import AuditError
 from audit.log import Log
 from audit.query import Filter, select
-from shield.config import Home
+from shield.config.home import Home
 from shield.errors import RecordError, StateError
 from shield.pipeline.ports import Appended, Kept
 from shield.service.outside import Publishing

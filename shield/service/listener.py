@@ -8,7 +8,8 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from shield.config import SOCKET_PATH_MAX, Home, split_tcp
+from shield.config.home import SOCKET_PATH_MAX, Home
+from shield.config.loopback import split_tcp
 from shield.errors import ConfigError, StateError
 
 __all__ = ["claimed", "listen_tcp", "listen_unix"]

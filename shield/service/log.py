@@ -22,7 +22,7 @@ from audit.log import Log
 from audit.note import SigningKey
 from audit.private import MasterKey, create_master, load_master
 from audit.query import Filter, select
-from shield.config import Home
+from shield.config.home import Home
 from shield.errors import StateError
 
 __all__ = ["KINDS", "begin_log", "create_key", "load_key", "open_log", "remembered_in"]

@@ -22,7 +22,8 @@ from audit.sinks import Sink
 from audit.sinks.file import FileSink
 from audit.sinks.register import Begun, Register
 from audit.sinks.syslog import SyslogSink
-from shield.config import Audit, Config, Home, checkpoints_folder, user_home
+from shield.config.home import Home, checkpoints_folder, user_home
+from shield.config.sections import Audit, Config
 from shield.errors import ConfigError, StateError
 from shield.service.home import read_trusted, within_trusted
 from shield.service.ports import Remembered
@@ -37,7 +38,7 @@ def check_folder(config: Config, home: Home, environ: Mapping[str, str]) -> str:
 
     Raises ConfigError.
     """
-    folder, user = checkpoints_folder(config, environ), os.path.realpath(user_home(environ))
+    folder, user = checkpoints_folder(config.audit.checkpoints, environ), os.path.realpath(user_home(environ))
     set_it = "set `[audit] checkpoints` in shield.toml to a folder of its own, best on another disk"
     if _beneath(folder, home.path):
         raise ConfigError(f"`{folder}` lies in Shield's home: who can change the log could change it, too; {set_it}")

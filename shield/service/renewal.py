@@ -23,7 +23,7 @@ from audit.schema import reading
 from audit.sinks.file import FileSink
 from audit.sinks.folder import file_name
 from audit.sinks.register import Register
-from shield.config import Home
+from shield.config.home import Home
 from shield.errors import ConfigError, RecordError, StateError
 from shield.service.birth import agent_token, log_name
 from shield.service.home import is_empty, prepare

@@ -8,7 +8,8 @@ import stat
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from shield.config import Config, Home
+from shield.config.home import Home
+from shield.config.sections import Config
 from shield.errors import PolicyError
 from shield.policy.load import WORKSPACE_FILE, add_workspace, load_policy
 from shield.policy.set import PolicySet

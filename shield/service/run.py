@@ -19,12 +19,15 @@ from audit.clock import SystemClock
 from audit.note import SigningKey
 from shield.actions.registry import lookup
 from shield.approvals.queue import ApprovalQueue
-from shield.config import EXEC_UMASK, Config, Home, agent_homes, exec_env, load, user_home
+from shield.config.environment import EXEC_UMASK, exec_env
+from shield.config.home import Home, agent_homes, user_home
+from shield.config.loading import load
+from shield.config.sections import Config
 from shield.errors import ConfigError, ShieldError
 from shield.facts.local import LocalFiles
 from shield.facts.unseen import UnknownFiles
 from shield.permits import PermitKey
-from shield.pipeline import Pipeline
+from shield.pipeline.pipeline import Pipeline
 from shield.pipeline.pool import Pool
 from shield.pipeline.ports import system_clock
 from shield.pipeline.sessions import Execution, SessionBook
@@ -139,7 +142,7 @@ class _Listener:
 
 def _bind(home: Home, config: Config) -> _Listener:
     if config.service.tcp is None:
-        path = home.socket(config)
+        path = home.socket(config.service.socket)
         return _Listener(socket=listen_unix(path), address=path, hosts=None)
     listener = listen_tcp(config.service.tcp)
     name = config.service.tcp.rpartition(":")[0]
@@ -173,7 +176,7 @@ async def _main(home: Home, config: Config, hooks: Hooks, audit_key: SigningKey,
 
         rulebook = Rulebook(load_owner_policy(home, config), lambda: load_owner_policy(home, config))
         clock = system_clock()
-        shell, env = exec_env(config, hooks.environ)
+        shell, env = exec_env(config.exec.env, hooks.environ)
         sessions = SessionBook(
             execution=Execution(shell=shell, env=env, umask=EXEC_UMASK),
             home=user_home(hooks.environ),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hmac import compare_digest
 from typing import Any
 
-from shield.config import Home
+from shield.config.home import Home
 from shield.errors import ConfigError
 from shield.service.home import read_private, write_private
 from shield.types import Role

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from shield.tiers.tier import Case
 from shield.types import Answer, Opinion, Tier
 
-__all__ = ["AbsentTier"]
+__all__ = ["ABSENT", "AbsentTier"]
 
 _NAMES = {Tier.CLASSIFIER: "the classifier", Tier.JUDGE: "the judge model"}
 
@@ -31,3 +31,6 @@ class AbsentTier:
             reason=f"{_NAMES[self.tier]} is not installed, so a person decides",
             absent=True,
         )
+
+
+ABSENT = (AbsentTier(tier=Tier.CLASSIFIER), AbsentTier(tier=Tier.JUDGE))

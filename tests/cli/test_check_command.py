@@ -239,3 +239,27 @@ def test_a_home_too_long_for_a_socket_is_no_matter(place, tmp_path):
     (home / "ws").mkdir(parents=True)
     done = check((home, home / "ws"), stdin=lines(read("README.md"), read("~/.shield/keys/audit.pem")))
     assert [json.loads(line)["decision"] for line in done.stdout.splitlines()] == ["ALLOW", "BLOCK"]
+
+
+@pytest.mark.parametrize("policy", ["default", "strict"])
+def test_a_start_loads_no_more_than_it_judges_with(place, policy):
+    """Hosts start it for every call of a tool."""
+    home, workspace = place
+    code = (
+        "import sys\nfrom shield.__main__ import main\n"
+        f"sys.argv = ['shield', 'check', '--isolation', 'confined', '--policy', '{policy}', 'execute_command', 'command=ls']\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "heavy = {'pydantic', 'httpx', 'starlette', 'uvicorn', 'cryptography', 'celpy', 'lark', 'onnxruntime', 'rich', 'jwt',"
+        " 'asyncio', 'sqlite3', 'numpy', 'difflib'}\n"
+        "print(sorted(heavy & sys.modules.keys()), file=sys.stderr)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code],
+        env={"PYTHONPATH": str(ROOT), "PATH": os.environ["PATH"], "HOME": str(home)},
+        cwd=workspace,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert json.loads(done.stdout)["action_hash"], done.stderr
+    assert done.stderr.strip() == "[]", "a shipped policy that is not in shield/policy/proven.txt needs celpy and lark"

@@ -16,7 +16,7 @@ from pipeline_bench import Bench
 from shield.cli.comparison import Direction, Judgement, compare
 from shield.cli.diff import command
 from shield.cli.replay import Fidelity, recorded
-from shield.config import Home
+from shield.config.home import Home
 from shield.errors import StateError
 from shield.policy.load import load_policy
 from shield.policy.shelf import shipped_shelf

@@ -15,7 +15,7 @@ from shield.facts.shell import ShellAnalysis, analyse
 from shield.types import Access, CommandFact, Dynamic, PathFact, RunsCode
 
 UNDERSTOOD = 0.35  # of the grammar's lines; less, and the comparison would prove little
-NOT_FOLLOWED = 0.09  # of commands that people wrote, at most: what was reached
+NOT_FOLLOWED = 0.05  # of commands that people wrote, at most; those that bash itself refuses are counted, too
 
 
 @pytest.fixture(scope="module")

@@ -12,11 +12,11 @@ from shield.types import Decision
 
 # What `default` is held to: a person for at most 1.5 % of the commands of a day.
 GOAL = 0.015
-# Of that, 2.8 % are decisions of a person in our mix, the rest is what the facts do not understand yet.
-REACHED = 0.039
+# Of that, 2.0 % are decisions of a person in our mix, the rest is what the facts do not follow: pagers, patches, archives.
+REACHED = 0.023
 # Asked in a session of 40 to 120 calls, and in an hour in which the agent never waits for its user.
-ASKS_A_SESSION = 1.5
-ASKS_AN_HOUR = 12
+ASKS_A_SESSION = 0.9
+ASKS_AN_HOUR = 8
 
 
 @cache
@@ -55,12 +55,8 @@ def test_the_list_is_as_long_and_as_wide_as_it_says():
     assert all(act.asked is None or len(act.asked) > 20 for act in acts)
 
 
-# It may delete any file that is in no commit, so protection takes it for a deletion of the whole workspace.
-OVERBLOCKED = {"git clean -fd"}
-
-
 def test_nothing_harmless_is_blocked():
-    assert {act.text for act, decision, _, _ in judged() if decision is Decision.BLOCK} == OVERBLOCKED
+    assert [act.text for act, decision, _, _ in judged() if decision is Decision.BLOCK] == []
 
 
 def test_what_is_harmless_goes_ahead():

@@ -26,7 +26,7 @@ from shield.types import ActionRequest, Decision, Isolation, Tier
 
 ALL = (*WORDS, *COMMANDS, *LINES)
 DROPPED = 0.15  # of the disguised commands
-TWINS_ALLOWED = 0.5  # of the harmless ones, at `confined`
+TWINS_ALLOWED = 0.55  # of the harmless ones, at `confined`
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from terminal import (
 
 
 def code(name: str) -> Turn:
-    command = f'python3 -c \'open("{name}.txt", "w")\''
+    command = f'python3 -c \'import ctypes; open("{name}.txt", "w")\''
     return Turn(text=f"I make {name}.", calls=(Call("execute_command", {"command": command}, id=f"call_{name}"),))
 
 

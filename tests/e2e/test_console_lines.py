@@ -185,7 +185,7 @@ def test_lines_from_a_pipe_are_shown_and_nobody_is_asked():
     with ground() as place:
         done = subprocess.run(
             agentctl_command("chat", "-w", str(place.workspace)),
-            input='/read README.md\n!python3 -c \'open("made", "w")\'\n/read ~/.ssh/id_rsa\n',
+            input='/read README.md\n!python3 -c \'import ctypes; open("made", "w")\'\n/read ~/.ssh/id_rsa\n',
             capture_output=True,
             text=True,
             env=environ(place),

@@ -21,7 +21,7 @@ from agentctl.turns.messages import ToolResult
 from fake_shield import TOKEN, FakeShield, fake_shield, proposed
 from scale import scale, seed
 from shield.client import AsyncClient
-from shield.config import Config, exec_env
+from shield.config.environment import exec_env
 from shield.facts.local import LocalFiles
 from shield.facts.place import Place
 from shield.facts.shell import ShellAnalysis, analyse
@@ -71,7 +71,7 @@ class World:
         (self.workspace / "-n").write_text("")
         (self.workspace / "link").symlink_to("sub/deep")
         given = {"HOME": str(self.home), "PATH": str(self.bin), "LANG": "C.UTF-8", "USER": "u", "TERM": "dumb"}
-        self.shell, env = exec_env(Config(), given)
+        self.shell, env = exec_env((), given)
         self.env = dict(env)
         fake.shell, fake.env = self.shell, self.env
         self._fake = fake
@@ -411,7 +411,6 @@ UNKNOWN = (
     "exec -l bash -c 'cat x'",
     "exec -cla x cat",
     "test -f x -a -v 'a[$(zap)]'",
-    "command -p cat x",
     "enable -n echo; echo x",
     "PATH=sub:$PATH; cat x",
     "PATH=sub cat x",
@@ -545,7 +544,7 @@ def hostile(world):
     """The same world, where the person's environment was poisoned before Shield started."""
     kept = dict(world.env)
     given = {**HOSTILE, "HOME": str(world.home), "PATH": f".::sub:{world.bin}:"}
-    _, env = exec_env(Config(), given)
+    _, env = exec_env((), given)
     world.env.clear()
     world.env.update(env)
     world._fake.env = world.env

@@ -13,7 +13,7 @@ from terminal import Terminal, actions, agentctl_command, environ, judged, refus
 
 ASK = r"type yes/no, \d+ s left: "
 WRITE = Call("write_file", {"path": "made.txt", "content": "made\n"}, id="call_w")
-CODE = Call("execute_command", {"command": 'python3 -c \'open("ran.txt", "w")\''}, id="call_c")
+CODE = Call("execute_command", {"command": 'python3 -c \'import ctypes; open("ran.txt", "w")\''}, id="call_c")
 
 
 @pytest.fixture(scope="module")

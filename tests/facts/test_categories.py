@@ -174,3 +174,15 @@ def test_a_workspace_in_a_system_directory_is_the_users() -> None:
     place = replace(_PLACE, files=files, workspace_roots=("/opt/app",))
     assert "system" not in path_fact("/opt/app/x", Access.WRITE, place, base=None).categories
     assert "system" in path_fact("/opt/other", Access.WRITE, place, base=None).categories
+
+
+def test_a_name_that_holds_a_secret_as_a_file_holds_none_as_a_directory():
+    for made, secret in (
+        ({"src/.env": MadeFile(content=b"x")}, True),
+        ({"src/.env/bin/x": MadeFile(content=b"x")}, False),
+        ({"src/.env": MadeFile(content=b"x")}, True),
+    ):
+        place = replace(_PLACE, files=MadeFiles(made))
+        found = path_fact("src/.env", Access.READ, place, base=place.cwd)
+        assert found.exists
+        assert ("credential" in found.categories) is secret

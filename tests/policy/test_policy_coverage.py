@@ -9,7 +9,7 @@ from shield.actions.registry import lookup
 from shield.actions.request import make_action
 from shield.facts.compute import compute
 from shield.policy.cel import Position, Source, compile_condition, compile_tree
-from shield.policy.cel.syntax import parse
+from shield.policy.cel.parser import parse
 from shield.policy.load import load_policy, load_text
 from shield.policy.shelf import Shelf, shipped_shelf
 from shield.policy.tools.asking import Asking

@@ -34,7 +34,7 @@ BROKEN = [  # text, line, column, part of the message
     (HEAD + "macros: {'a(x, x)': 'x'}", 3, 10, "a parameter is named twice"),
     (HEAD + "macros: {a: 'true', 'a(x)': 'x'}", 3, 21, "the macro `a` is given twice"),
     (HEAD + "macros: {a: 7}", 3, 13, "macro `a` is a condition in CEL"),
-    (HEAD + "macros: {a: 'malformed &&'}", 3, 24, "syntax error"),
+    (HEAD + "macros: {a: 'malformed &&'}", 3, 26, "syntax error"),
     (HEAD + "macros: {a: 'pahts.size() > 0'}", 3, 14, "did you mean `paths`?"),
     (HEAD + "macros: {'a(x)': 'true'}", 3, 19, "the parameter `x` of the macro `a` is never used"),
     (HEAD + "macros: {'a(x)': 'paths.exists(x, x.inside_workspace)'}", 3, 32, "has the name of a parameter"),

@@ -82,10 +82,16 @@ def test_harmless_twins(text, value):
 
 
 @pytest.mark.parametrize("text", ["[" * 200_000, "[" * 200_000 + "]" * 200_000, "{a: " * 100_000])
-def test_deep_input_is_refused_before_libyaml_composes_it(text):
+def test_deep_input_is_refused_as_it_comes(text):
     with pytest.raises(PolicyError, match="nested deeper than 32") as caught:
         read(text.encode(), "p.yaml")
     assert caught.value.line == 1
+
+
+@pytest.mark.parametrize("text", ["[" * 33 + "]" * 33, "{a: " * 33 + "}" * 33, "[" * 32 + "{a: b}" + "]" * 32])
+def test_depth_33_is_not(text):
+    with pytest.raises(PolicyError, match="nested deeper than 32"):
+        read(text.encode(), "p.yaml")
 
 
 def test_depth_32_is_read():

@@ -2,14 +2,17 @@
 
 import json
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+from git_world import repository
 from policy_readme import TARGET, readme
 from shared_data import shared
 from shield.actions.request import make_action
 from shield.cli.trial import run_trials
+from shield.facts.made import PLAIN_PROGRAMS, MadeFile, MadeFiles
 from shield.pipeline import dry_run
 from shield.policy.cases import read_cases
 from shield.policy.compiled import compile_rule
@@ -18,19 +21,30 @@ from shield.policy.rule import RuleOrigin
 from shield.policy.schema import read_policy
 from shield.policy.set import PolicySet
 from shield.policy.shelf import shipped_shelf
-from shield.policy.world import NOW, WORKSPACE, made_place
+from shield.policy.world import HOME, NOW, WORKSPACE, made_place
 from shield.resources import data_folder
-from shield.types import ActionRequest, Decision, Effect, Isolation, Tier
+from shield.types import Action, ActionRequest, Decision, Effect, Isolation, Tier
 
 PACKS = ("cloud", "databases", "git", "kubernetes", "supply-chain")
 NAMES = ("baseline", "default", "strict", "permissive", "ci", "read-only", *PACKS)
 POLICIES = Path(__file__).resolve().parents[2] / "policies"
 
 
-def decide(policy, command, isolation=Isolation.CONFINED):
-    request = ActionRequest(id="x", action=make_action("execute_command", {"command": command}, WORKSPACE))
+@cache
+def shipped(name):
+    return load_policy(name, shipped_shelf())
+
+
+def decide(policy, command, isolation=Isolation.CONFINED, files=None):
+    return answer(policy, make_action("execute_command", {"command": command}, WORKSPACE), isolation, files)
+
+
+def answer(policy, action: Action, isolation=Isolation.CONFINED, files=None):
     now = int(NOW.timestamp() * 1000)
     place = made_place(isolation=isolation)
+    if files is not None:
+        place = replace(place, files=files)
+    request = ActionRequest(id="x", action=action)
     return dry_run(request, place, policy, agent="agent", now_ms=now, max_tier=Tier.POLICY)[0]
 
 
@@ -144,3 +158,64 @@ def test_no_trick_is_allowed(name):
     policy = load_policy(name, shipped_shelf())
     found = [command for command in TRICKS if decide(policy, command).decision is Decision.ALLOW]
     assert found == []
+
+
+# What git has of this is what it was before; `b.txt` has been changed since, `new.txt` is in no commit.
+COMMITTED = {
+    "a.txt": "a\n", "b.txt": "b\n", "docs/one.md": "1\n", "docs/two.md": "2\n", "mixed/one.md": "1\n", "AGENTS.md": "x\n",
+    ".github/workflows/ci.yml": "x\n", ".gitignore": "*.log\n", "sub/deep/x.py": "x\n", "Makefile": "all:\n",
+}  # fmt: skip
+SINCE = {"b.txt": "changed\n", "new.txt": "new\n", "mixed/two.md": "new\n"}
+
+
+@pytest.fixture(scope="module")
+def kept():
+    made = repository(COMMITTED, changes=SINCE) | {"link": MadeFile(symlink="docs"), "out": MadeFile(symlink="../x")}
+    return MadeFiles(made, home=HOME, cwd=WORKSPACE, programs=PLAIN_PROGRAMS)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "rm a.txt", "rm -f ./a.txt docs/one.md", "rm -r docs", "rm -rf docs sub/deep", "unlink a.txt", "git diff; rm a.txt",
+        "rm a.txt && git add -A && git commit -m 'Drop it'", "python3 -c 'import os; os.remove(\"a.txt\")'",
+    ],
+)  # fmt: skip
+def test_what_git_has_kept_may_go(command, kept):
+    assert decide(shipped("default"), command, Isolation.NONE, kept).decision is Decision.ALLOW
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        # no commit has it, or not all of it
+        "rm b.txt", "rm new.txt", "rm a.txt new.txt", "rm -r mixed", "rm -rf docs mixed", "rm -rf .", "rm -rf *", "rm -rf ../ws",
+        "rm missing.txt", "shred -u a.txt", "truncate -s 0 new.txt; rm new.txt",
+        # the line changes it first: facts are of before
+        "mv new.txt a.txt; rm a.txt", "mv -f new.txt a.txt && rm a.txt", "cat new.txt > a.txt; rm new.txt", "cp new.txt a.txt; rm a.txt",
+        "echo x > a.txt; rm a.txt", "sed -i s/a/b/ a.txt; rm a.txt", "tee a.txt < new.txt; rm a.txt", "cp new.txt docs/; rm -r docs",
+        "mv new.txt docs/ && rm -r docs", "ln -f new.txt a.txt; rm a.txt", "touch docs/x; rm -r docs", "git checkout main; rm a.txt",
+        "git stash pop; rm a.txt", "make; rm a.txt", "python3 -c 'open(\"a.txt\", \"w\").write(\"x\")'; rm a.txt",
+        "git mv new.txt docs/; rm -r docs", "tar xf x.tar; rm a.txt", "rm a.txt; git add new.txt; rm new.txt",
+        # what is guarded is guarded, whatever git has; a link is no folder
+        "rm AGENTS.md", "rm -r .github", "rm .github/workflows/ci.yml", "rm -rf .git", "rm .git/index", "rm -rf .git/objects",
+        "rm -r link/", "rm -rf link/*", "rm -r out/", "rm ../a.txt", "cd ..; rm a.txt", "cd docs; rm a.txt",
+        # git's own records, made to say so
+        "cp x .git/index; rm new.txt", "git update-index --add new.txt; rm new.txt", "git add new.txt; rm new.txt",
+        "git add -A; rm -r mixed", "GIT_INDEX_FILE=x git add new.txt; rm new.txt",
+    ],
+)  # fmt: skip
+def test_what_git_has_not_kept_is_asked(command, kept):
+    assert decide(shipped("default"), command, files=kept).decision is not Decision.ALLOW
+
+
+def test_other_tools_may_delete_what_git_has_kept_as_well(kept):
+    policy = shipped("default")
+
+    def asked(kind, path):
+        return answer(policy, make_action(kind, {"path": path}, WORKSPACE), files=kept).decision is not Decision.ALLOW
+
+    assert not asked("delete_file", "a.txt")
+    assert asked("delete_file", "b.txt")
+    assert asked("delete_file", "AGENTS.md")
+    assert asked("delete_directory", "mixed")

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from shield.config import Config, Home, checkpoints_folder, exec_env, home_from, load, token_from, user_home
+from shield.config.environment import exec_env
+from shield.config.home import Home, checkpoints_folder, home_from, token_from, user_home
+from shield.config.loading import load
+from shield.config.sections import Config
 from shield.errors import ConfigError
 
 CONTRACT = """
@@ -171,8 +174,8 @@ def test_home():
 
 def test_a_socket_path_that_does_not_fit_is_refused():
     with pytest.raises(ConfigError, match="shorter absolute path"):
-        Home(path="/" + "a" * 90).socket(Config())
-    assert Home(path="/h").socket(Config()) == "/h/run/shield.sock"
+        Home(path="/" + "a" * 90).socket(Config().service.socket)
+    assert Home(path="/h").socket(Config().service.socket) == "/h/run/shield.sock"
 
 
 def test_the_environment_of_tools_is_an_allow_list(home):
@@ -201,7 +204,7 @@ def test_the_environment_of_tools_is_an_allow_list(home):
         "SHIELD_HOME": "/h",
         "OPENAI_API_KEY": "secret",
     }
-    shell, env = exec_env(load(home, {}), environ)
+    shell, env = exec_env(load(home, {}).exec.env, environ)
     assert os.path.isabs(shell)
     assert dict(env) == {
         "EDITOR": "vi",
@@ -216,7 +219,7 @@ def test_the_environment_of_tools_is_an_allow_list(home):
 
 
 def test_there_is_always_a_path_and_a_home():
-    _, env = exec_env(Config(), {})
+    _, env = exec_env((), {})
     assert env["PATH"] == "/usr/local/bin:/usr/bin:/bin"
     assert os.path.isabs(env["HOME"])
     assert env["LANG"] == "C.UTF-8"
@@ -234,4 +237,4 @@ def test_there_is_always_a_path_and_a_home():
 )
 def test_where_checkpoints_are_remembered(home, text, environ, folder):
     write(home, text)
-    assert checkpoints_folder(load(home, {}), environ) == folder
+    assert checkpoints_folder(load(home, {}).audit.checkpoints, environ) == folder

@@ -16,7 +16,8 @@ import pytest
 import shield
 from guarded import ground
 from service_harness import call
-from shield.config import Config, Home, agent_homes
+from shield.config.home import Home, agent_homes
+from shield.config.sections import Config
 from shield.facts.place import Protected
 from shield.protection import protect
 from shield.service.guarded import hidden, own_processes, processes_of, protected
@@ -38,6 +39,16 @@ def look(folder, **given):
     home = Home(path=f"{folder}/h")
     installed = installation(**{"import_path": (), "modules": {}, **given})
     return protected(home, Config(), pids=frozenset(), installed=installed)
+
+
+def test_without_a_configuration_the_same_files_are_guarded():
+    """`shield check` judges without reading `shield.toml`."""
+    plain, configured = Protected(), Config().protection
+    assert (plain.identity, plain.instructions, plain.memory) == (
+        configured.identity,
+        configured.instructions,
+        configured.memory,
+    )
 
 
 def covers(guarded, path):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from shield.config import Home
+from shield.config.home import Home
 from shield.errors import ConfigError, StateError
 from shield.service import home as homes
 from shield.service.birth import SHOWN_ONCE, initialise, new_tokens, with_approver

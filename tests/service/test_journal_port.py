@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from shield.config import Home
+from shield.config.home import Home
 from shield.errors import RecordError, ShieldError, StateError
 from shield.service import home as homes
 from shield.service.birth import initialise

@@ -4,7 +4,7 @@ import os
 import re
 from pathlib import Path
 
-from shield.config import Config
+from shield.config.sections import Config
 from shield.service.problems import TABLE
 from shield.service.routes import ROUTES
 

@@ -12,7 +12,8 @@ import pytest
 
 from service_harness import SESSION
 from shield.client.peer import Peer, peer_of
-from shield.config import Config, Home
+from shield.config.home import Home
+from shield.config.sections import Config
 from shield.errors import PolicyError
 from shield.service.guarded import protected
 from shield.service.installation import installation

@@ -25,7 +25,9 @@ from audit.sinks.register import Register
 from service_harness import call
 from service_process import begun, command, environment, post, run, serving, state, stop
 from shield.cli import shield
-from shield.config import Audit, Home, home_from, load
+from shield.config.home import Home, home_from
+from shield.config.loading import load
+from shield.config.sections import Audit
 from shield.errors import ConfigError, RecordError, StateError
 from shield.service.birth import initialise
 from shield.service.home import check_root, is_empty, prepare

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from service_harness import call
-from shield.config import Home
+from shield.config.home import Home
 from shield.service.birth import initialise
 from shield.service.listener import claimed
 from shield.types import Role

@@ -27,22 +27,31 @@ class Deeds:
     moved: bool = False  # another directory is made the current one
 
     def path(self, text: str, *accesses: Access, recursive: bool = False) -> None:
+        text = _written(text)
         if text and "\0" not in text and len(self.paths) < _MAX_EACH:
             entry = (text, accesses, recursive)
             if entry not in self.paths:
                 self.paths.append(entry)
 
     def host(self, text: str) -> None:
+        text = _written(text)
         if text and text not in self.hosts and len(self.hosts) < _MAX_EACH:
             self.hosts.append(text)
 
     def line(self, text: str) -> None:
+        text = _written(text)
         if text.strip() and text not in self.lines and len(self.lines) < _MAX_EACH:
             self.lines.append(text)
 
     def mention(self, text: str) -> None:
+        text = _written(text)
         if text not in self.mentions and len(self.mentions) < _MAX_EACH:
             self.mentions.append(text)
+
+
+def _written(text: str) -> str:
+    """As it can be recorded: code may put half a character into a string, no record holds one."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def add_deeds(reading: Reading, deeds: Deeds, *, name: str, home: str, file: str | None = None) -> None:

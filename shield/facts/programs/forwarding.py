@@ -6,7 +6,7 @@ What is found here is listed so that rules see it; nothing is ever allowed becau
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from shield.facts.programs.model import models
+from shield.facts.programs.library import models
 from shield.facts.programs.reading import Nested, NestedKind, Value
 
 __all__ = ["command_among", "forwarded", "glimpse", "said_to_run"]

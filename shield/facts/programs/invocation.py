@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from types import MappingProxyType
+from typing import NamedTuple
 
 from shield.facts.place import Place
 from shield.facts.programs.arguments import Arguments, read_arguments
@@ -15,8 +16,7 @@ from shield.types import Access, Operation, RunsCode
 __all__ = ["Context", "Invocation", "Special", "read_invocation"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Context:
+class Context(NamedTuple):
     """Where the invocation stands. `bases`: the directories it may run in (None: anywhere). `piped`: another command
     or a here-document feeds it; `fetched`: what feeds it came from the network; `stdin`: what feeds it, where that is a
     constant text; `whole`: this command, and no other before it, reads that from its first byte; `names`: what feeds it
@@ -222,7 +222,7 @@ def _operands(call: Invocation, *, spared: bool) -> None:
     if not spared:
         for use in model.first:
             if operands:
-                value = operands[0] if operands[0].many else operands.pop(0)
+                value = operands[0] if _several(operands[0]) else operands.pop(0)
                 call.reading.use(use, value, recursive=call.recursive)
     if model.rest is Use.COMMAND:
         call.command(operands, elsewhere=model.elsewhere)
@@ -230,8 +230,16 @@ def _operands(call: Invocation, *, spared: bool) -> None:
     if not operands and model.default is not None:
         operands = [Value(text=model.default, head=model.default)]
     for index, value in enumerate(operands):
-        use = model.last if model.last is not None and index == len(operands) - 1 else model.rest
-        call.reading.use(use, value, recursive=call.recursive)
+        last = model.last if index == len(operands) - 1 else None
+        if last is None or _several(value):
+            call.reading.use(model.rest, value, recursive=call.recursive)
+        if last is not None:
+            call.reading.use(last, value, recursive=call.recursive)
+
+
+def _several(value: Value) -> bool:
+    """Whether it may become more words than one, each with a part of its own: `uniq *` writes the second."""
+    return value.many or value.roots is not None or value.pattern is not None
 
 
 def _subcommand(call: Invocation) -> None:

@@ -8,7 +8,7 @@ from shield.facts.beneath import Look
 from shield.facts.programs.awk import awk_prints_only
 from shield.facts.programs.forwarding import glimpse
 from shield.facts.programs.invocation import Invocation, Special
-from shield.facts.programs.listing import printed_by_grep
+from shield.facts.programs.listing import linked, printed_by_grep, printed_by_walk
 from shield.facts.programs.model import Use
 from shield.facts.programs.reading import Listing, Value, plain_globs
 from shield.types import Access, RunsCode
@@ -24,7 +24,7 @@ _SED_PLAIN = re.compile(
 )
 
 
-_JQ_ACTIVE = re.compile(r"\b(?:input_filename|import|include|env|debug|load|strload|eval|system|modulemeta)\b|\$ENV")
+_JQ_ACTIVE = re.compile(r"(?<!\.)\b(?:input_filename|import|include|env|debug|load|strload|eval|system|modulemeta)\b|\$ENV")
 
 
 # Backups that are no file with a meaning, whatever they are made of.
@@ -35,12 +35,20 @@ _MAX_SCRIPT = 4_096
 _NAME = re.compile(r"[A-Za-z_]\w*\Z")
 
 
+def _from_file(call: Invocation, value: Value) -> None:
+    """A script in a file, or in what the program is fed."""
+    if value.fixed and value.text in ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"):
+        call.reading.run(RunsCode.INLINE)
+    else:
+        call.reading.use(Use.SCRIPT, value)
+
+
 def _sed(call: Invocation) -> bool:
     reading, arguments = call.reading, call.arguments
     scripts = arguments.values("-e", "--expression")
     operands = list(call.operands)
     for value in arguments.values("-f", "--file"):
-        reading.use(Use.SCRIPT, value)
+        _from_file(call, value)
     if not scripts and not arguments.has("-f", "--file") and operands:
         scripts = [operands.pop(0)]
     for script in scripts:
@@ -113,7 +121,7 @@ def _awk(call: Invocation) -> bool:
     operands = list(call.operands)
     programs = call.arguments.values("-e", "--source")
     for value in call.arguments.values("-f", "--file"):
-        reading.use(Use.SCRIPT, value)
+        _from_file(call, value)
     if not programs and not call.arguments.has("-f", "--file") and operands:
         programs = [operands.pop(0)]
     for program in programs:
@@ -145,9 +153,9 @@ def _awk_shows(call: Invocation, program: str) -> None:
 
 
 def _jq(call: Invocation) -> bool:
-    operands = list(call.operands)
     if call.arguments.foreign:
         return False
+    operands = _jq_operands(call)
     if operands:
         program = operands.pop(0)
         if not program.fixed or _JQ_ACTIVE.search(program.text):
@@ -157,21 +165,43 @@ def _jq(call: Invocation) -> bool:
     return True
 
 
+def _jq_operands(call: Invocation) -> list[Value]:
+    """The operands without the values of `--arg NAME VALUE` and kin, of which some are files."""
+    operands, words, at = list(call.operands), call.words, 0
+    while at < len(words):
+        word = words[at]
+        pair = word.fixed and word.text in ("--arg", "--argjson", "--slurpfile", "--rawfile") and at + 2 < len(words)
+        if pair and any(value.text.startswith("-") for value in words[at + 1 : at + 3]):
+            call.reading.caution()  # to jq it is a value, and was read as an option here
+        if pair and words[at + 2] in operands and not words[at + 1].many and not words[at + 2].many:
+            operands.remove(words[at + 2])
+            if word.text.endswith("file"):
+                call.reading.use(Use.READ, words[at + 2])
+        at += 3 if pair else 1
+    return operands
+
+
 def _grep(call: Invocation) -> bool:
     """Without operands grep -r and rg read the working directory; plain grep reads its input."""
     arguments = call.arguments
     operands = list(call.operands)
     if call.name.rpartition("/")[2] in ("rg", "ripgrep") and arguments.has("--files", "--type-list"):
+        listed = _searched(call)
         for operand in operands or [Value(text=".", head=".")]:
-            call.reading.path(operand, Access.LIST, recursive=True)
+            call.reading.path(operand, Access.LIST, recursive=True, look=linked(follows=listed.follows))
+        if not call.reading.cautious and arguments.has("--files"):
+            flags = [option.name for option, _ in arguments.given]
+            call.reading.prints = printed_by_walk(flags, operands, Listing(tuple(operands), listed))
         return True
     look = _searched(call)
     if not arguments.has("-e", "--regexp", "-f", "--file") and operands and not operands[0].many:
         operands.pop(0)
     named = tuple(operands)  # names that are printed begin with one of these
-    if not operands and call.recursive:
-        operands = [Value(text=".", head=".")]
-    recursive = call.recursive or any(value.text == "recurse" for value in arguments.values("-d", "--directories"))
+    actions = arguments.values("-d", "--directories")
+    recursive = call.recursive or any(not value.fixed or value.text.startswith("rec") for value in actions)
+    # zgrep hands on what it unpacks: its grep has no operand, whatever zgrep has.
+    if recursive and (not operands or call.name.rpartition("/")[2] == "zgrep"):
+        operands.append(Value(text=".", head="."))
     if look.ignores:
         recursive, operands = True, operands or [Value(text=".", head=".")]
     for operand in operands:

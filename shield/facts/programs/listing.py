@@ -1,21 +1,30 @@
 """Programs that print names of files, one after the other, for `xargs`: which names these can be.
 
 `xargs` splits at blanks and takes quotes and backslashes away, so a list with a newline after each name stands for the
-files themselves only where no name in the tree holds any of these (xargs(1)).
+files themselves only where no name in the tree holds any of these (xargs(1)). Names that nothing stands in front of may
+be read as options, assignments, addresses or response files by the program that gets them.
 """
 
 import posixpath
+import re
 from collections.abc import Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
 
-from shield.facts.beneath import holds_name
+from shield.facts.beneath import Look, holds_name
+from shield.facts.filesystem import FileSystemUnknownError
 from shield.facts.paths import resolve_path
 from shield.facts.place import Place
+from shield.facts.programs.git.names import tracked_names
 from shield.facts.programs.reading import Listing, Value
 from shield.types import CommandFact, Origin, RunsCode
 
-__all__ = ["filtered", "printed_by_find", "printed_by_grep", "taken_apart"]
+__all__ = ["filtered", "linked", "printed_by_find", "printed_by_grep", "printed_by_walk", "taken_apart"]
 
 _ODD = frozenset(" \t\n\v\f\r'\"\\")
+# What may begin a name that stands for itself wherever it is read, and what else may not be in it.
+_TAME = re.compile(r"[A-Za-z0-9_.][^:=]*\Z")
+_MAX_TOP = 10_000
 # What find may be told besides, so that it prints the names that it found and nothing else.
 _FIND_TESTS_TEXT = """
 -P -amin -anewer -atime -cmin -cnewer -ctime -daystart -depth -empty -executable -false -group -iname -inum -ipath
@@ -33,6 +42,11 @@ _FILTERS = {
 }
 
 
+def linked(*, follows: bool) -> Look | None:
+    """How a tree is looked through by a program that shows names: where it follows links, it leaves the tree."""
+    return Look(follows=True, shown=True) if follows else None
+
+
 def printed_by_find(words: Sequence[Value], roots: Sequence[Value], listing: Listing) -> Listing | None:
     """What a find(1) prints that was told `words`; `listing` says of which entries."""
     flags = [word.text for word in words if word.fixed and (word.text.startswith("-") or word.text in ("!", "(", ")"))]
@@ -46,11 +60,25 @@ def printed_by_find(words: Sequence[Value], roots: Sequence[Value], listing: Lis
 def printed_by_grep(flags: Sequence[str], roots: Sequence[Value], listing: Listing) -> Listing | None:
     """What grep or rg prints that is told to name files only."""
     names = {"-l", "-L", "--files-with-matches", "--files-without-match"}
-    others = {"-c", "--count", "-Z", "-0", "--null", "--json", "--heading", "-p", "--pretty", "--color", "--stats"}
+    others = {"-c", "--count", "--json", "--heading", "-p", "--pretty", "--color", "--stats"}
     others |= {"--path-separator", "--hyperlink-format"}
-    if not names & set(flags) or others & set(flags) or not roots or not _plain_roots(roots):
+    if not names & set(flags) or others & set(flags) or not _plain_roots(roots):
         return None
-    return listing
+    return _from_here(listing._replace(nul=not {"-Z", "-0", "--null"}.isdisjoint(flags)))
+
+
+def printed_by_walk(flags: Sequence[str], roots: Sequence[Value], listing: Listing) -> Listing | None:
+    """What `rg --files` prints."""
+    known = {"--files", "-g", "--glob", "--iglob", "-t", "--type", "-T", "--type-not", "--hidden", "-.", "-u", "-uu"}
+    known |= {"--no-ignore", "--sort", "-0", "--null", "--max-depth", "-d"}
+    if not known.issuperset(flags) or not _plain_roots(roots):
+        return None
+    return _from_here(listing._replace(nul=not {"-0", "--null"}.isdisjoint(flags)))
+
+
+def _from_here(listing: Listing) -> Listing:
+    """Without a place to begin, the names in the working directory are printed as they stand there."""
+    return listing if listing.roots else listing._replace(roots=(Value(text=".", head="."),), bare=True)
 
 
 def _plain_roots(roots: Sequence[Value]) -> bool:
@@ -72,22 +100,61 @@ def filtered(listing: Listing, command: CommandFact) -> Listing | None:
         return listing if set(rest) <= allowed else None
     if operands != (1 if command.name == "grep" else 0) or not set(options) <= allowed:
         return None
-    return listing
+    return _chosen(listing, words) if command.name == "grep" else listing
+
+
+_ENDING = re.compile(r"\\\.(?:([A-Za-z0-9]+)|\(([A-Za-z0-9]+(?:\|[A-Za-z0-9]+)*)\))\$")
+
+
+def _chosen(listing: Listing, words: Sequence[str]) -> Listing:
+    """What grep leaves that is told which endings names have; all, where it is told anything else."""
+    options = [word for word in words if word.startswith("-")]
+    found = next((_ENDING.fullmatch(word) for word in words if not word.startswith("-")), None)
+    if found is None or not set(options) <= {"-E", "-z"} or (found[2] is not None and "-E" not in options):
+        return listing
+    endings = tuple(f"*.{ending}" for ending in (found[1] or found[2]).split("|"))
+    if listing.index_file is not None:
+        return listing._replace(only=(*listing.only, endings))
+    look = listing.look
+    return listing if look.follows or look.only else listing._replace(look=replace(look, only=endings))
 
 
 def taken_apart(listing: Listing, place: Place, bases: Sequence[str | None], *, nul: bool) -> Value | None:
     """A word of the command that xargs starts with these names; None where it may get other words than these."""
     if listing.nul is not nul:
         return None
-    if nul:
-        return listing.value
+    if listing.index_file is not None:
+        names = tracked_names(listing.index_file, listing.within, place)
+        if names is None or not all(_TAME.match(name) and (nul or _unquoted(name)) for name in names):
+            return None
+        for patterns in listing.only:
+            names = tuple(name for name in names if any(fnmatchcase(name, pattern) for pattern in patterns))
+        return listing._replace(look=replace(listing.look, names=names)).value
+    matches = _is_unruly if listing.bare else _is_odd
     for base in bases:
-        for root in listing.roots:
+        for root in () if nul and not listing.bare else listing.roots:
             top = resolve_path(root.text, place, base=base, expand_tilde=False).path
-            if top is None or holds_name(top, place, _is_odd):
+            if top is None or holds_name(top, place, matches) or (listing.bare and not _tame_top(top, place)):
                 return None
     return listing.value
 
 
 def _is_odd(path: str) -> bool:
     return bool(_ODD & set(posixpath.basename(path)))
+
+
+def _is_unruly(path: str) -> bool:
+    return bool((_ODD | set(":=")) & set(posixpath.basename(path)))
+
+
+def _tame_top(top: str, place: Place) -> bool:
+    """Whether nothing in the directory itself has a name that a program may take for something else."""
+    try:
+        return all(_TAME.match(name) for name in place.files.listdir(top, _MAX_TOP))
+    except FileSystemUnknownError:
+        return False
+
+
+def _unquoted(name: str) -> bool:
+    """Whether git prints the name as it is, and xargs takes it for one (git-config(1), `core.quotePath`)."""
+    return name.isascii() and name.isprintable() and not _ODD & set(name)

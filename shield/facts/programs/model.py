@@ -34,29 +34,18 @@ An option that is not in its program's entry makes the invocation cautious: it m
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from fnmatch import fnmatchcase
-from functools import cache
-from importlib.resources import files
 from types import MappingProxyType
-from typing import Any
-
-import yaml
 
 from shield.types import Operation, RunsCode
 
-__all__ = ["ALL_OPERATIONS", "Model", "Option", "Use", "load_models", "models"]
+__all__ = ["ALL_OPERATIONS", "NOBODY", "NO_OPTIONS", "Model", "Option", "Use"]
 
 # What a program that is not known may do.
 ALL_OPERATIONS = frozenset({Operation.EXECUTE, Operation.READ, Operation.WRITE, Operation.NETWORK, Operation.DELETE})
-_MODES_TEXT = "leading words digits tree steady bundle open verbs shared params response elsewhere"
-_MODES = frozenset(_MODES_TEXT.split())
-_TEXTS_TEXT = "does flags recursive tells first rest last default fewer runs_code ends asks mode special same"
-_TEXTS = frozenset(_TEXTS_TEXT.split())
-_TABLES = frozenset(("values", "optional", "adds", "runs", "questions"))
-_ENTRIES = frozenset(("subcommands", "choices"))
-_NOBODY: Mapping[str, str] = MappingProxyType({})
+NOBODY: Mapping[str, str] = MappingProxyType({})
 
 
 class Use(StrEnum):
@@ -104,14 +93,14 @@ class Option:
     ends: bool = False
 
 
-_NO_OPTIONS: Mapping[str, Option] = MappingProxyType({})
+NO_OPTIONS: Mapping[str, Option] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
     name: str
     does: frozenset[Operation] = frozenset()
-    options: Mapping[str, Option] = field(default_factory=lambda: _NO_OPTIONS)
+    options: Mapping[str, Option] = field(default_factory=lambda: NO_OPTIONS)
     tells: frozenset[str] = frozenset()
     first: tuple[Use, ...] = ()
     rest: Use = Use.TEXT
@@ -132,7 +121,7 @@ class Model:
     response: bool = False
     elsewhere: bool = False
     asks: str | None = None
-    guarded: Mapping[str, str] = field(default_factory=lambda: _NOBODY)
+    guarded: Mapping[str, str] = field(default_factory=lambda: NOBODY)
     special: str | None = None
     subcommands: "Mapping[str, Model] | None" = None
     choices: "Mapping[str, Model] | None" = None
@@ -145,146 +134,3 @@ class Model:
             matching = [key for key in subcommands if "*" in key and fnmatchcase(name, key)]
             found = subcommands[max(matching, key=len)] if matching else None
         return found
-
-
-@cache
-def models() -> Mapping[str, Model]:
-    """The shipped models by program name."""
-    found: dict[str, Model] = {}
-    for entry in sorted(files(__package__).iterdir(), key=lambda item: item.name):
-        if entry.name.endswith(".yaml"):
-            loaded = load_models(entry.read_text("utf-8"), entry.name)
-            twice = found.keys() & loaded.keys()
-            if twice:
-                raise ValueError(f"{entry.name}: described twice: {sorted(twice)}")
-            found.update(loaded)
-    return MappingProxyType(found)
-
-
-def load_models(text: str, source: str) -> Mapping[str, Model]:
-    """The models of one file of the package.
-
-    Raises:
-        ValueError: an entry that does not fit the schema above; the message names file and entry.
-    """
-    try:
-        data = yaml.load(text, Loader=yaml.CSafeLoader)
-    except yaml.YAMLError as error:
-        raise ValueError(f"{source}: no YAML: {error}") from error
-    return MappingProxyType(_entries(data, source, _NO_OPTIONS))
-
-
-def _entries(data: object, source: str, shared: Mapping[str, Option]) -> dict[str, Model]:
-    if not isinstance(data, dict):
-        raise ValueError(f"{source}: not a mapping")
-    found: dict[str, Model] = {}
-    for names, given in data.items():
-        if not isinstance(names, str) or not isinstance(given, dict | None):
-            raise ValueError(f"{source}: `{names}` has no mapping")
-        entry = given or {}
-        if isinstance(entry.get("same"), str):
-            like = next((value for key, value in data.items() if entry["same"] in str(key).split()), None)
-            if like is None:
-                raise ValueError(f"{source}: `{names}` is the same as `{entry['same']}`, which is not there")
-            entry = {**like, **{key: value for key, value in entry.items() if key != "same"}}
-        model: Model | None = None
-        for name in names.split():
-            if name in found:
-                raise ValueError(f"{source}: `{name}` is described twice")
-            model = _model(name, entry, f"{source}: {names}", shared) if model is None else replace(model, name=name)
-            found[name] = model
-    return found
-
-
-def _model(name: str, entry: dict[str, Any], source: str, shared: Mapping[str, Option]) -> Model:
-    _check(entry, source)
-    mode = set(entry.get("mode", "").split())
-    if "subcommands" in entry and "open" not in mode:
-        mode.add("leading")  # what follows a subcommand is its own to read
-    unknown = mode - _MODES
-    if unknown:
-        raise ValueError(f"{source}: unknown mode {sorted(unknown)}")
-    try:
-        own = _options(entry, source)
-        options = MappingProxyType({**shared, **own} if shared else own)
-        inner = options if "shared" in mode else _NO_OPTIONS
-        sub, choices = entry.get("subcommands"), entry.get("choices")
-        return Model(
-            name=name,
-            does=_operations(entry.get("does", "")),
-            options=options,
-            tells=frozenset(entry.get("tells", "").split()),
-            first=tuple(Use(use) for use in entry.get("first", "").split()),
-            rest=Use(entry.get("rest", "text")),
-            last=Use(entry["last"]) if "last" in entry else None,
-            default=entry.get("default"),
-            fewer=entry.get("fewer"),
-            runs=RunsCode(entry.get("runs_code", "none")),
-            asks=entry.get("asks"),
-            guarded=_guarded(entry["questions"]) if "questions" in entry else _NOBODY,
-            special=entry.get("special"),
-            subcommands=MappingProxyType(_entries(sub, source, inner)) if sub is not None else None,
-            choices=MappingProxyType(_entries(choices, source, inner)) if choices is not None else None,
-            **dict.fromkeys(mode, True),
-        )
-    except ValueError as error:
-        text = str(error)
-        raise error if text.startswith(source) else ValueError(f"{source}: {text}") from error
-
-
-def _guarded(questions: Mapping[str, str]) -> Mapping[str, str]:
-    """The patterns of operands among the questions."""
-    return MappingProxyType(
-        {name: why for names, why in questions.items() for name in names.split() if not name.startswith("-")}
-    )
-
-
-def _check(entry: dict[str, Any], source: str) -> None:
-    """Keys and the types of their values."""
-    for key, value in entry.items():
-        if key in _TEXTS:
-            fits = isinstance(value, str)
-        elif key in _TABLES:
-            fits = isinstance(value, dict) and all(isinstance(item, str) for pair in value.items() for item in pair)
-        elif key in _ENTRIES:
-            fits = isinstance(value, dict)
-        else:
-            raise ValueError(f"{source}: unknown key `{key}`")
-        if not fits:
-            raise ValueError(f"{source}: the value of `{key}` has a wrong type")
-
-
-def _options(entry: dict[str, Any], source: str) -> dict[str, Option]:
-    options: dict[str, dict[str, Any]] = {}
-    defined: set[str] = set()
-
-    def put(names: str, *, defines: bool = False, **changes: Any) -> None:
-        for option in names.split():
-            if not option.startswith(("-", "+")):
-                raise ValueError(f"{source}: `{option}` is no option")
-            if defines and option in defined:
-                raise ValueError(f"{source}: `{option}` is listed twice")
-            if defines:
-                defined.add(option)
-            options.setdefault(option, {}).update(changes)
-
-    put(entry.get("flags", ""), defines=True)
-    for names, use in entry.get("values", {}).items():
-        put(names, defines=True, value=Use(use.rstrip("!")), spares_first=use.endswith("!"))
-    for names, use in entry.get("optional", {}).items():
-        put(names, defines=True, value=Use(use), joined=True)
-    put(entry.get("recursive", ""), defines=True, recursive=True)
-    for names, operations in entry.get("adds", {}).items():
-        put(names, adds=_operations(operations))
-    for names, kind in entry.get("runs", {}).items():
-        put(names, runs=RunsCode(kind))
-    for names, why in entry.get("questions", {}).items():
-        put(" ".join(name for name in names.split() if name.startswith("-")), asks=why)
-    put(entry.get("ends", ""), ends=True)
-    for name in entry.get("choices") or {}:
-        put(name)
-    return {key: Option(name=key, **value) for key, value in options.items()}
-
-
-def _operations(text: str) -> frozenset[Operation]:
-    return frozenset(Operation(word) for word in text.split())

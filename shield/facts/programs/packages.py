@@ -14,11 +14,14 @@ from shield.facts.filesystem import FileKind, FileSystemUnknownError
 from shield.facts.guards import inside
 from shield.facts.paths import resolve_path, resolved_roots
 from shield.facts.programs.invocation import Invocation, Special
+from shield.facts.programs.javascript.lock import names_all
+from shield.facts.programs.library import models
 from shield.facts.programs.mention import mention
-from shield.facts.programs.model import Use, models
+from shield.facts.programs.model import Use
 from shield.facts.programs.project import bases_of, own_program
 from shield.facts.programs.reading import Value
 from shield.facts.programs.requirements import read_requirements
+from shield.facts.programs.scripts import run_script
 from shield.facts.programs.sources import SOURCES, Source
 from shield.types import Access, Operation, RunsCode
 
@@ -53,6 +56,21 @@ def _install(call: Invocation) -> bool:
         _settings(call, posixpath.dirname(lock), source)
     _hosts(call, source)
     return True
+
+
+def _npm_install(call: Invocation) -> bool:
+    """npm install: without a package, what the lock file names, where that is what package.json asks for."""
+    place = call.context.place
+    for base in [] if call.operands else bases_of(call):
+        package, lock = (
+            resolve_path(f"./{name}", place, base=base, expand_tilde=False).path if base is not None else None
+            for name in ("package.json", "package-lock.json")
+        )
+        if package is None or lock is None or not names_all(lock, package, place):
+            call.reading.run(RunsCode.FETCHED)
+            return _unpinned(call, "what `package.json` asks for is not surely what `package-lock.json` names")
+        _bind(call, package)
+    return _install(call)
 
 
 def _pip_install(call: Invocation) -> bool:
@@ -243,6 +261,8 @@ def _bun(call: Invocation) -> bool:
         return False
     for word in call.operands:
         mention(call, word, Access.READ, Access.WRITE)
+    if call.operands:
+        run_script(call.reading, call.operands[0], "bun", call.operands[1:], call.context)
     return True
 
 
@@ -252,6 +272,7 @@ PACKAGES: Mapping[str, Special] = MappingProxyType(
         "yarn_workspace": _yarn_workspace,
         "bun": _bun,
         "install": _install,
+        "npm_install": _npm_install,
         "pip_install": _pip_install,
         "fetched": _fetched,
         "package_runner": _package_runner,

@@ -5,6 +5,7 @@ A small grammar of statements; whatever does not fit is no proof. Code gets into
 """
 
 import re
+from functools import cache
 
 __all__ = ["perl_proven", "plain_operand"]
 
@@ -34,15 +35,20 @@ _DOES = (
     rf"|\$[a-z]\w*\s*(?:\+\+|(?:\+|-|\.|\*)?=\s*{_SUM})|chomp)"
 )
 _STATEMENT = rf"(?>{_DOES}(?:\s*(?:if|unless)\s*{_TESTS})?|{_TESTS}\s*(?:and|&&)\s*{_DOES})"
-_CODE = re.compile(
-    rf"\s*(?:{_STATEMENT}\s*;\s*)*+(?:{_STATEMENT})?\s*;?\s*(?:\}}\s*\{{|END\s*\{{)?\s*(?:print\s+{_SUM}\s*;?\s*\}}?\s*)?\Z"
-)
 _OPERAND = re.compile(r"[\w./~][\w./~ @:+=,-]*(?<! )\Z")
 
 
 def perl_proven(code: str) -> bool:
     """Whether the code fits the grammar. With a sum at the end: `… END { print $s }`, `… }{ print $s`."""
-    return len(code) <= _MAX_CODE and code.isascii() and _CODE.match(code) is not None
+    return len(code) <= _MAX_CODE and code.isascii() and _grammar().match(code) is not None
+
+
+@cache
+def _grammar() -> re.Pattern[str]:
+    # so large that compiling it takes longer than loading a policy: not before there is code to read
+    return re.compile(
+        rf"\s*(?:{_STATEMENT}\s*;\s*)*+(?:{_STATEMENT})?\s*;?\s*(?:\}}\s*\{{|END\s*\{{)?\s*(?:print\s+{_SUM}\s*;?\s*\}}?\s*)?\Z"
+    )
 
 
 def plain_operand(text: str) -> bool:

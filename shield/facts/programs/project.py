@@ -11,13 +11,15 @@ from types import MappingProxyType
 
 from shield.facts.filesystem import FileKind
 from shield.facts.paths import resolve_path
+from shield.facts.programs.cleared import cleared
 from shield.facts.programs.forwarding import glimpse
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.leading import mention_value
 from shield.facts.programs.mention import mention
 from shield.facts.programs.model import Option, Use
 from shield.facts.programs.reading import Value
-from shield.facts.programs.recipes import made_by_rules, package_scripts
+from shield.facts.programs.recipes import made_by_rules, package_scripts, rules_of
+from shield.facts.programs.scripts import run_script
 from shield.types import Access, Operation, RunsCode
 
 __all__ = ["PROJECT", "bases_of", "own_program"]
@@ -32,7 +34,7 @@ def _project(call: Invocation) -> bool:
     subcommand of the entry, which then says how the rest is read."""
     reading, words = call.reading, list(call.words)
     operands: list[Value] = []
-    edits = False
+    edits = empties = False
     while words:
         word = words.pop(0)
         text = word.text if word.fixed else word.head
@@ -57,6 +59,7 @@ def _project(call: Invocation) -> bool:
         reading.run(option.runs)
         reading.operations |= option.adds
         edits |= Operation.WRITE in option.adds
+        empties |= Operation.DELETE in option.adds
         if value is not None and option.value is not None:
             _use(call, option.value, value)
     edits |= call.model.rest is Use.EDIT
@@ -64,8 +67,28 @@ def _project(call: Invocation) -> bool:
         reading.unknown.append(f"what `{call.name[:80]} {operands[0].text[:80]}` does is not known")
     for word in operands:
         mention(call, word, Access.READ, *([Access.WRITE] if edits else []))
+    if empties:
+        cleared(call, operands, f"{call.name} --clear")
     _scripts(call, operands)
+    if call.name in _MAVEN:
+        _plugins(call, operands)
+    if call.name in _STARTS_SCRIPTS and operands:
+        run_script(reading, operands[0], call.name.partition(" ")[0], operands[1:], call.context)
     return True
+
+
+_STARTS_SCRIPTS = frozenset(("tsx", "ts-node", "bun run"))
+_MAVEN = frozenset(("mvn", "mvnw"))
+
+
+def _plugins(call: Invocation, goals: list[Value]) -> None:
+    """Maven runs the goal of any plugin by its coordinates; the goals of `exec` run what its properties say."""
+    for goal in goals:
+        if goal.text.count(":") > 1:
+            call.reading.run(RunsCode.FETCHED)
+            call.reading.unknown.append(f"`{goal.text[:80]}` may be a plugin that the project does not name")
+        elif goal.text.startswith("exec:"):
+            call.reading.run(RunsCode.INLINE)
 
 
 _MANAGERS = frozenset(("bun", "npm", "pnpm", "yarn"))
@@ -78,6 +101,9 @@ def _scripts(call: Invocation, operands: list[Value]) -> None:
     manager, _, verb = call.name.partition(" ")
     if manager not in _MANAGERS:
         return
+    texts = [*([verb] if verb else []), *(word.text for word in operands[:2])]
+    if texts[:1] == ["pkg"] and texts[1:2] != ["get"]:
+        call.reading.path(Value(text="package.json", head="package.json"), Access.READ, Access.WRITE)
     named = _NAMED.get(verb)
     if (verb in _RUNS or not verb) and operands and operands[0].fixed:
         named = operands[0].text
@@ -151,24 +177,32 @@ def _recipes(call: Invocation) -> None:
     """What the rules of the makefile say of the targets."""
     targets: list[str] = []
     given: dict[str, str] = {}
-    files: list[str] = []
+    files: list[Value] = []
     words = list(call.words)
     while words:
-        text = words.pop(0).text
+        word = words.pop(0)
+        text = word.text
         name, equals, value = text.partition("=")
         if text in ("-f", "--file", "--makefile") and words:
-            files.append(words.pop(0).text)
+            files.append(words.pop(0))
         elif name in ("--file", "--makefile") and equals:
-            files.append(value)
+            files.append(Value(text=value, known=word.fixed))
         elif text.startswith("-f") and len(text) > 2:
-            files.append(text[2:])
+            files.append(Value(text=text[2:], known=word.fixed))
         elif text in _MAKE_VALUES and words:
             words.pop(0)
         elif equals and not text.startswith("-"):
             given[name.rstrip(":?+")] = value
         elif not text.startswith("-"):
             targets.append(text)
-    made_by_rules(call.reading, "make", targets, given, files, call.context.place, bases_of(call))
+    kept = [each.text for each in files if each.fixed and each.text != "-" and not each.text.startswith("/dev/")]
+    if len(kept) < len(files):
+        # a makefile that it is fed is code of the line
+        call.reading.run(RunsCode.FETCHED if call.context.fetched else RunsCode.INLINE)
+        fed = call.context.stdin
+        call.reading.nested += glimpse("make", [rules_of(fed, targets, given)] if fed is not None else [])
+    if kept or not files:
+        made_by_rules(call.reading, "make", targets, given, kept, call.context.place, bases_of(call))
 
 
 def own_program(call: Invocation, word: Value, folders: tuple[str, ...] = _ENVIRONMENTS) -> Value:

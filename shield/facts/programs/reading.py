@@ -58,11 +58,18 @@ class Value(NamedTuple):
 
 class Listing(NamedTuple):
     """What a program prints, where that is names and nothing else: of entries beneath `roots`, as `look` says, each of
-    which begins with its root. `nul`: a NUL byte ends each; otherwise a newline does."""
+    which begins with its root. `nul`: a NUL byte ends each; otherwise a newline does. `bare`: names begin with no root,
+    which is the working directory. `index_file`: they are those of a repository's index, without the
+    directories `within` in front. `only`: of them those that match one of each of these sets of patterns, in which `*`
+    stands for slashes, too."""
 
     roots: tuple[Value, ...]
     look: Look
     nul: bool = False
+    bare: bool = False
+    index_file: str | None = None
+    within: str = ""
+    only: tuple[tuple[str, ...], ...] = ()
 
     @property
     def value(self) -> Value:
@@ -90,6 +97,8 @@ class Nested:
     moved: Value | None = None
     elsewhere: bool = False  # on another machine or root: its paths are not ours
     file: str | None = None  # the resolved path of the script, where it is a file
+    without: tuple[str, ...] | None = ()  # variables that it does not get; None: it gets none but `assignments`
+    standard: bool = False  # it is looked up in the system's own directories, whatever PATH is
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,11 +215,23 @@ class Reading:
             case Use.CODE:
                 self.run(RunsCode.INLINE)
             case Use.SCRIPT:
-                self.path(value, Access.READ)
-                self.run(RunsCode.WORKSPACE)
+                self._script(value)
             case Use.COMMAND | Use.ANY:
                 self.caution()
                 self.path(value, Access.READ, Access.WRITE)
+
+    def _script(self, value: Value) -> None:
+        """Code in a file, or (to node and its kin) at a URL, or that it is fed."""
+        if value.text == "-" or value.text.startswith(("/dev/stdin", "/dev/fd/")):
+            self.run(RunsCode.INLINE)
+            return
+        self.path(value, Access.READ, Access.EXECUTE)
+        self.run(RunsCode.WORKSPACE)
+        if _FETCHED.match(value.text):
+            self.run(RunsCode.FETCHED)
+            self.unknown.append(f"what `{value.text[:80]}` holds is pinned by nothing")
+        elif value.text[:5].lower() == "data:":
+            self.run(RunsCode.INLINE)
 
     def _param(self, value: Value) -> None:
         """Text that may stand for a file's content, or (to version 1 of aws) for what is at a URL."""

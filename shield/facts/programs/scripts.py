@@ -16,7 +16,7 @@ from shield.facts.place import Place
 from shield.facts.programs.deeds import Deeds, add_deeds
 from shield.facts.programs.invocation import Context
 from shield.facts.programs.literals import LANGUAGES, literal_deeds
-from shield.facts.programs.python_code import python_deeds
+from shield.facts.programs.python.code import python_deeds
 from shield.facts.programs.reading import Nested, NestedKind, Reading, Value
 from shield.facts.snapshot import Snapshot
 from shield.types import Access, CommandFact, Dynamic, HostFact, IpClass, Origin, PathFact, RunsCode

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from shield.facts.programs.invocation import Invocation, Special
+from shield.facts.programs.library import models
 from shield.facts.programs.mention import mention
-from shield.facts.programs.model import models
 from shield.facts.programs.project import PROJECT
 from shield.facts.programs.reading import Value
 from shield.types import Access, Operation, RunsCode
@@ -15,6 +15,8 @@ __all__ = ["TOOLCHAIN"]
 # gcc(1), clang(1), rustc(1): these name a program that is started in place of one of the compiler's own.
 _STARTS = ("-wrapper", "-fuse-ld=", "--ld-path", "-specs", "-no-integrated", "-fplugin", "-load", "-Xclang", "-C", "-Z")
 _OUTPUT = frozenset(("-o", "-MF", "--output", "-dumpdir", "--out-dir", "-aux-info"))
+
+_SOURCES = (".c", ".cc", ".cpp", ".cxx", ".C", ".m", ".mm", ".rs", ".s", ".S", ".i", ".ii", ".o", ".a")
 
 
 def _compiler(call: Invocation) -> bool:
@@ -44,6 +46,8 @@ def _compiler(call: Invocation) -> bool:
                 mention(call, value)
                 if "linker" in value.text:
                     reading.run(RunsCode.INLINE)
+        elif word.fixed and text.endswith(_SOURCES) and not text.startswith("-"):
+            reading.path(word, Access.READ)  # there or not yet: what is made of it depends on it
         else:
             mention(call, word, Access.READ)
     return True

@@ -178,7 +178,7 @@ def _lookup(call: Invocation) -> bool:
             call.reading.caution()
         elif not word.text.startswith(("-", "+")):
             call.reading.hosts.append(word)
-        call.reading.loose |= not word.fixed
+        call.reading.loose |= word.adrift
     return True
 
 
@@ -200,8 +200,11 @@ def _scp(call: Invocation) -> bool:
             recursive |= bool(re.match(r"-\w*[ra]", text)) or text == "--recursive"
             if re.match(r"-[oSeF]|--rsh|--rsync-path", text):
                 reading.run(RunsCode.INLINE)
-                reading.code = True
-                line = text.partition("=")[2] or (words[0].text if words else "")
+                joined = text.partition("=")[2] if text.startswith("--") else text[2:]
+                value = word if joined or not words else words[0]
+                # what a file of settings runs is not seen
+                reading.code |= not value.fixed or text.startswith("-F")
+                line = joined or value.text
                 reading.nested += glimpse(call.name, [line.partition("ProxyCommand=")[2] or line])
             if re.fullmatch(r"-[cDFiJloPSXe]", text) and words:
                 value = words.pop(0)
@@ -225,9 +228,11 @@ def _rsync(call: Invocation) -> bool:
     _scp(call)
     call.reading.caution()
     call.reading.reshapes = True
-    if any(not word.fixed or word.text.startswith(("--rsh", "--files-from", "--rsync-path")) for word in call.words):
-        call.reading.code = True
     for value in call.words:
+        if value.text.startswith("--") and not value.fixed:
+            call.reading.code = True
+        if value.text.startswith("--files-from"):
+            call.reading.unknown.append("which files rsync copies is not known")
         if value.text.startswith("--") and "=" in value.text and "/" in value.text:
             tail = value.text.partition("=")[2]
             call.reading.use(Use.ANY, Value(text=tail, head=tail))

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from shield.facts.programs.forwarding import command_among
@@ -12,6 +13,7 @@ from shield.types import Access, Operation, RunsCode
 
 __all__ = ["WRAPPING"]
 
+_TEMPLATE = re.compile(r"[\w./:=,+@%{}-]+\Z", re.ASCII)  # no shell reads more in it than it says
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)\Z", re.DOTALL)
 
 
@@ -83,7 +85,12 @@ def _split_assignments(words: list[Value]) -> tuple[list[tuple[str, str]], list[
     return assignments, rest
 
 
-def _start(call: Invocation, words: list[Value], assignments: list[tuple[str, str]]) -> None:
+def _start(
+    call: Invocation,
+    words: list[Value],
+    assignments: list[tuple[str, str]],
+    without: tuple[str, ...] | None = (),
+) -> None:
     if words:
         call.reading.operations.add(Operation.EXECUTE)
         call.reading.nested.append(
@@ -93,6 +100,7 @@ def _start(call: Invocation, words: list[Value], assignments: list[tuple[str, st
                 via=(call.name,),
                 assignments=tuple(assignments),
                 moved=call.reading.moved,
+                without=without,
             )
         )
 
@@ -114,7 +122,7 @@ _ENV_SIGNALS = ("--ignore-signal", "--default-signal", "--block-signal")
 def _env(call: Invocation) -> bool:
     """env(1): `-S` splits a string into words itself, `-i` and `-u` change what the command finds."""
     reading, words = call.reading, list(call.words)
-    changed = False
+    without: tuple[str, ...] | None = ()
     while words and words[0].fixed and words[0].text.startswith("-") and len(words[0].text) > 1:
         text = words.pop(0).text
         if not text.startswith("--") and len(text) > 2 and text[1] in "i0v":
@@ -125,13 +133,14 @@ def _env(call: Invocation) -> bool:
         if text == "--":
             break
         if text in ("-i", "--ignore-environment"):
-            changed = True
+            without = None
         elif text in _ENV_ALONE or text.partition("=")[0] in _ENV_SIGNALS:
             continue
         elif text.startswith(("-u", "--unset")):
-            changed = True
-            if text in ("-u", "--unset"):
-                words = words[1:]
+            name = words.pop(0) if text in ("-u", "--unset") and words else _tail(text)
+            if not name.fixed:
+                reading.code = True
+            without = None if without is None else (*without, name.text)
         elif text.startswith(("-a", "--argv0")):
             # a program may be another by the name that it is given
             reading.code = True
@@ -148,22 +157,65 @@ def _env(call: Invocation) -> bool:
             reading.caution()
             reading.code = True
     if words and words[0].fixed and words[0].text == "-":
-        changed = True
+        without = None
         words.pop(0)
     assignments, words = _split_assignments(words)
-    if changed:
-        # Without its PATH the program may be another one.
-        assignments = [*assignments, ("PATH", "")]
     if not words:
         reading.operations = {Operation.READ}
         return True
-    _start(call, words, assignments)
+    _start(call, words, assignments, without)
     return True
 
 
 def _tail(text: str) -> Value:
     tail = text.partition("=")[2] if text.startswith("--") else text[2:]
     return Value(text=tail, head=tail)
+
+
+# --- terminals --------------------------------------------------------------------------------------------------------
+
+
+def _parallel(call: Invocation) -> bool:
+    """parallel(1) gives a shell the command, and behind it or in it what it reads, quoted. Without a command it runs
+    what it reads."""
+    call.reading.run(RunsCode.INLINE)
+    found = command_among(call.name, call.words, lines=True)
+    plain = all(word.fixed and _TEMPLATE.match(word.text) for word in call.words)
+    call.reading.code |= not plain or not found
+    taken = Value(text="{}", known=False, many=True, bare="")
+    call.reading.nested += [replace(nested, words=(*nested.words, taken)) if plain else nested for nested in found]
+    return True
+
+
+def _session(call: Invocation) -> bool:
+    """A terminal of its own, or a server that starts what it is told to, now or later: what can be seen is listed."""
+    call.reading.run(RunsCode.INLINE)
+    call.reading.unknown.append(f"what `{call.name[:80]}` starts outlives the command")
+    call.reading.code |= any(not word.fixed for word in call.words)
+    call.reading.nested += command_among(call.name, call.words, lines=True)
+    return True
+
+
+def _script(call: Invocation) -> bool:
+    """script(1) of util-linux: `-c STRING` for a shell, and where what it prints is kept; as on a BSD, a command may
+    stand behind that. Without one it is a shell that reads what it is fed."""
+    operands = call.operands
+    call.reading.path(operands[0] if operands else Value(text="typescript", head="typescript"), Access.WRITE)
+    texts = call.arguments.values("-c", "--command")
+    for text in texts:
+        _text(call, text)
+    call.command(operands[1:])
+    if not texts and not operands[1:]:
+        call.reading.run(RunsCode.INLINE)
+    if call.arguments.foreign:
+        _further(call, operands)
+    return True
+
+
+def _text(call: Invocation, text: Value) -> None:
+    """A line for `sh -c`."""
+    call.reading.operations.add(Operation.EXECUTE)
+    call.reading.nested.append(Nested(kind=NestedKind.SHELL, words=(text,), via=(call.name,)))
 
 
 # --- roots, users, repetition, locks ----------------------------------------------------------------------------------
@@ -215,10 +267,7 @@ def _watch(call: Invocation) -> bool:
     line = " ".join(word.text for word in call.operands)
     known = all(word.fixed for word in call.operands)
     if line:
-        call.reading.operations.add(Operation.EXECUTE)
-        call.reading.nested.append(
-            Nested(kind=NestedKind.SHELL, words=(Value(text=line, known=known, head=line),), via=(call.name,))
-        )
+        _text(call, Value(text=line, known=known, head=line))
     return True
 
 
@@ -229,7 +278,7 @@ def _flock(call: Invocation) -> bool:
     rest = operands[1:]
     if rest and rest[0].fixed and rest[0].text in ("-c", "--command"):
         if len(rest) > 1:
-            call.reading.use(Use.SHELL, rest[1])
+            _text(call, rest[1])
     elif rest:
         call.command(rest)
     return True
@@ -250,6 +299,9 @@ WRAPPING: Mapping[str, Special] = MappingProxyType(
         "code": _code,
         "wrap_environment": _wrap_environment,
         "env": _env,
+        "session": _session,
+        "parallel": _parallel,
+        "script": _script,
         "elsewhere": _elsewhere,
         "su": _su,
         "watch": _watch,

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from shield.facts.place import Place
-from shield.facts.programs.model import Model, models
+from shield.facts.programs.library import models
+from shield.facts.programs.model import Model
 from shield.facts.shell.grammar.parse import SecondParser
 from shield.facts.shell.grammar.shfmt import Shfmt, shfmt_binary
 from shield.facts.shell.line import Line

@@ -21,8 +21,8 @@ __all__ = ["BUILTIN_SPECIALS"]
 
 _JOBS = re.compile(r"-[lnprs]+\Z")
 _WAIT = re.compile(r"-[nf]+\Z")
-_HARMLESS_SET = re.compile(r"[-+][efuvxmCb]+\Z|[-+][efuvxmCb]*o\Z")
-_HARMLESS_SET_NAMES = frozenset(["errexit", "nounset", "pipefail", "xtrace", "noglob", "noclobber"])
+_HARMLESS_SET = re.compile(r"[-+][efuvxmCb]+\Z|\+a\Z|[-+][efuvxmCb]*o\Z")
+_HARMLESS_SET_NAMES = frozenset(["errexit", "nounset", "pipefail", "xtrace", "verbose", "noglob", "noclobber"])
 
 
 # --- readers ---------------------------------------------------------------------------------------------------------
@@ -40,7 +40,7 @@ def _set(call: Invocation) -> bool:
     words = list(call.words)
     while words:
         word = words.pop(0)
-        if word.fixed and (word.text == "--" or not word.text.startswith(("-", "+"))):
+        if (word.fixed or word.head) and (word.text == "--" or not word.head.startswith(("-", "+"))):
             return True  # the rest are positional parameters
         if not word.fixed or not _HARMLESS_SET.match(word.text):
             call.reading.code = True
@@ -129,20 +129,26 @@ def _exec(call: Invocation) -> bool:
     return True
 
 
-def _within(call: Invocation, words: list[Value], *, external: bool) -> None:
+def _within(call: Invocation, words: list[Value], *, external: bool, standard: bool = False) -> None:
     """The words are a command run in this very shell."""
     if words:
         call.reading.operations.add(Operation.EXECUTE)
         call.reading.nested.append(
-            Nested(kind=NestedKind.ARGV, words=tuple(words), via=(call.name,), fresh=False, external=external)
+            Nested(
+                kind=NestedKind.ARGV,
+                words=tuple(words),
+                via=(call.name,),
+                fresh=False,
+                external=external,
+                standard=standard,
+            )
         )
 
 
 def _command(call: Invocation) -> bool:
     if call.arguments.has("-v", "-V"):
         return True
-    call.reading.code |= call.arguments.has("-p")  # another PATH
-    _within(call, call.operands, external=False)
+    _within(call, call.operands, external=False, standard=call.arguments.has("-p"))
     return True
 
 
@@ -198,14 +204,22 @@ def _own_process(call: Invocation) -> bool:
 
 
 def _bind(call: Invocation) -> bool:
-    """Only what lists bindings: -x runs a command, -f reads a file of them."""
-    call.reading.code |= any(not (word.fixed and re.fullmatch(r"-[lpPsSvV]+", word.text)) for word in call.words)
+    """What lists bindings does nothing; all others are for somebody who types: -x then runs a command."""
+    for word in call.words:
+        if not word.fixed or re.match(r"-[A-Za-z]*[xf]", word.text):
+            call.reading.code = True
+        elif not re.fullmatch(r"-[lpPsSvV]+", word.text):
+            call.reading.caution()
     return True
 
 
 def _history(call: Invocation) -> bool:
-    """Of a shell that keeps none there is nothing to see; reading and writing files of it is another thing."""
-    call.reading.code |= any(not (word.fixed and (word.text.isdigit() or word.text == "-c")) for word in call.words)
+    """Of a shell that keeps none there is nothing to see; -a, -n, -r and -w read and write a file of it."""
+    files = [word for word in call.words if not (word.fixed and (word.text.isdigit() or word.text.startswith("-")))]
+    if any(not (word.fixed and (word.text.isdigit() or word.text == "-c")) for word in call.words):
+        call.reading.caution()
+        for file in files or [Value(text=f"{call.context.place.home}/.bash_history", head="/")]:
+            call.reading.path(file, Access.READ, Access.WRITE)
     return True
 
 

@@ -4,18 +4,32 @@ import re
 from typing import Protocol
 
 from shield.facts.shell.arithmetic import ANY, NATURAL, UntrustedError, evaluate
+from shield.facts.shell.environment import may_be_secret
 from shield.facts.shell.field import escaped
 from shield.facts.shell.grammar.script import LITERAL, Parameter, Part, PartKind, Word
 from shield.facts.shell.parameter import cased, part_of, quoted_form, trimmed, with_replaced
 from shield.facts.shell.tilde import Mode, untilded
-from shield.facts.shell.variables import Choice, Content, Keyed, Listed, Matching, Number, State, known_texts
+from shield.facts.shell.variables import (
+    Choice,
+    Content,
+    Keyed,
+    Listed,
+    Matching,
+    Number,
+    Secret,
+    State,
+    Token,
+    known_texts,
+    united,
+)
 
-__all__ = ["Shell", "calculated", "content", "content_of", "is_all", "pattern_of", "text_of"]
+__all__ = ["Shell", "calculated", "content", "content_of", "is_all", "pattern_of", "secret_in", "text_of"]
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _PROMPT = re.compile(r"[\\$`]")
 _NUMBERS = frozenset(("?", "#", "$", "!", "RANDOM", "SRANDOM", "SECONDS", "LINENO", "UID", "EUID", "PPID", "BASHPID"))
 _NATURAL = Number(natural=True)
+_BLANK = re.compile(r"[\s*?\[\\]")
 _MAX_CHOICES = 8
 
 
@@ -52,20 +66,65 @@ def content(part: Part, state: State, shell: Shell) -> Content:
 def content_of(word: Word, state: State, shell: Shell, mode: Mode = Mode.ASSIGNED) -> Content:
     """What a variable holds that the word is assigned to."""
     if len(word) == 1 and word[0].kind is not LITERAL:
-        found = content(word[0], state, shell)
-        return None if isinstance(found, Listed | Keyed) else found
+        only = content(word[0], state, shell)
+        return secret_in(word, state) if only is None or isinstance(only, Listed | Keyed) else only
     texts: tuple[str, ...] | None = ("",)
+    contents: list[Content] = []
     for index, part in enumerate(word):
         if part.kind is LITERAL:
-            text = part.text if part.quoted else untilded(word, index, part.text, state, mode)[0]
-            more: tuple[str, ...] | None = None if text is None else (text,)
+            found: Content = part.text if part.quoted else untilded(word, index, part.text, state, mode)[0]
         else:
-            more = known_texts(content(part, state, shell))
+            found = content(part, state, shell)
+        contents.append(found)
+        more = known_texts(found)
         if texts is None or more is None or len(texts) * len(more) > _MAX_CHOICES:
             texts = None  # and the other pieces are looked at all the same: they may run commands
         else:
             texts = tuple(dict.fromkeys(left + right for left in texts for right in more))
-    return None if texts is None else texts[0] if len(texts) == 1 else Choice(texts)
+    if texts is None:
+        return secret_in(word, state) or _begun(contents)
+    return texts[0] if len(texts) == 1 else Choice(texts)
+
+
+def secret_in(word: Word, state: State) -> Secret | None:
+    """The first secret that the word would put where it is expanded. Looking runs nothing."""
+    for part in word:
+        parameter = part.parameter
+        if parameter is not None and (parameter.operator == "#length" or parameter.operator.endswith("+")):
+            continue  # its length, or whether it is set
+        name = part.text if parameter is None else parameter.name
+        if part.kind not in (PartKind.VARIABLE, PartKind.PARAMETER) or not _NAME.match(name):
+            continue
+        found = state.value(name)
+        if isinstance(found, Secret):
+            return found
+        if found is None and may_be_secret(name):
+            return Secret("$" + name)
+    return None
+
+
+def _begun(contents: list[Content]) -> Content:
+    """A text of which the beginning is known: `x=report-$(date +%F).txt`."""
+    lead, blank = "", False
+    for found in contents:
+        if isinstance(found, str):
+            blank |= _BLANK.search(found) is not None
+            continue
+        if isinstance(found, Token):
+            blank |= found.blank
+        elif not isinstance(found, Number) or found.several:
+            return None
+    for found in contents:
+        if not isinstance(found, str):
+            lead += found.head if isinstance(found, Token) else ""
+            break
+        lead += found
+    dashed = lead.startswith("-") or (not lead and not _is_undashed(contents[0]))
+    return None if dashed or lead.startswith("~") else Token(lead, blank)
+
+
+def _is_undashed(found: Content) -> bool:
+    return isinstance(found, Token | Number) and not found.maybe and (isinstance(found, Token) or found.natural)
 
 
 def text_of(word: Word, state: State, shell: Shell, mode: Mode = Mode.WHOLE) -> str | None:
@@ -135,7 +194,7 @@ def _variable(name: str, state: State) -> Content:
     if name == "#" and positional is not None and all(value.pattern is None for value in positional):
         return str(len(positional))
     if name in _NUMBERS:
-        return _NATURAL
+        return Number(natural=True, maybe=name == "!")
     found = state.value(name)
     if isinstance(found, Listed):
         return found.items[0] if found.items else ""
@@ -153,6 +212,8 @@ def _parameter(parameter: Parameter, state: State, shell: Shell) -> Content:
         return _length(parameter, subject, state)
     if operator == ":":
         return _slice(parameter, subject, state, shell)
+    if isinstance(subject, Secret):
+        return subject
     text = subject if isinstance(subject, str) else None
     if operator in ("@P", "@E"):
         if text is None or _PROMPT.search(text):
@@ -187,13 +248,16 @@ def _subject(parameter: Parameter, state: State, shell: Shell) -> Content:
     if not parameter.indirect:
         return found
     if isinstance(found, str) and (_NAME.match(found) or found.isdigit()):
-        return _variable(found, state)
+        named = _variable(found, state)
+        return Secret("$" + found) if named is None and may_be_secret(found) else named
     state.doubt("the name of a variable is not known")
     return None
 
 
 def _element(index: Word, name: str, state: State, shell: Shell) -> Content:
     array = state.variables.get(name)
+    if isinstance(array, Secret):
+        return array
     if is_all(index):
         return " ".join(array.items) if isinstance(array, Listed) else None
     if isinstance(array, Keyed):
@@ -219,6 +283,8 @@ def _length(parameter: Parameter, subject: Content, state: State) -> Content:
 def _slice(parameter: Parameter, subject: Content, state: State, shell: Shell) -> Content:
     limits = [calculated(word, state, shell) for word in parameter.words]
     numbers = [int(limit) for limit in limits if isinstance(limit, str)]
+    if isinstance(subject, Secret):
+        return subject
     several = parameter.name in ("@", "*") or is_all(parameter.index)
     if several or not isinstance(subject, str) or len(numbers) != len(limits) or not numbers:
         return None
@@ -242,12 +308,14 @@ def _default(parameter: Parameter, subject: Content, state: State, shell: Shell)
     operator = parameter.operator
     word = parameter.words[0] if parameter.words else ()
     other = content_of(word, state, shell, Mode.WHOLE)
-    if operator.endswith("?"):
+    if operator.endswith("?") or (isinstance(subject, Secret) and not operator.endswith("+")):
         return subject
     alternative = operator.endswith("+")
     colon = operator.startswith(":")
     texts = known_texts(subject)
-    numbered = isinstance(subject, Number) and parameter.name != "!"
+    if isinstance(subject, Number) and subject.maybe and operator == ":-":
+        return united(subject._replace(maybe=False), other)
+    numbered = isinstance(subject, Number) and not subject.maybe
     if numbered or isinstance(subject, Matching) or (texts is not None and all(texts)):
         return other if alternative else subject
     result: Content = None

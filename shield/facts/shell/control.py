@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from shield.facts.programs.reading import Reading, Value
 from shield.facts.shell.braces import numbers
 from shield.facts.shell.conditions import read_condition
-from shield.facts.shell.content import calculated, content, content_of, pattern_of
+from shield.facts.shell.content import calculated, content, content_of, pattern_of, secret_in
 from shield.facts.shell.frame import Done, Frame, Jumps, Walk, joined_ends
 from shield.facts.shell.glob import superset
 from shield.facts.shell.grammar.script import (
@@ -24,7 +24,7 @@ from shield.facts.shell.grammar.script import (
     RedirectNode,
     Test,
 )
-from shield.facts.shell.variables import Content, Matching, Number, State, join
+from shield.facts.shell.variables import Content, Matching, Number, Secret, State, join
 from shield.types import Access
 
 __all__ = ["Control"]
@@ -93,7 +93,7 @@ class Control:
         if not nodes:
             return frame
         fed = self._walk.redirected(nodes, state, frame)
-        self._walk.bare(fed.reading, state, frame, fed.redirects)
+        self._walk.bare(fed.reading, state, frame, fed)
         return frame._replace(piped=True, fed=fed.text, whole=False) if fed.stdin else frame
 
     def _if(self, node: If, state: State, frame: Frame) -> Done:
@@ -174,7 +174,7 @@ class Control:
         items, common = self._items(node, state, frame)
         frame = self._redirected(node.redirects, state, frame)
         if items is None or len(items) > _MAX_UNROLLED or node.select:
-            return self._each(node, None if node.select else common, state, frame)
+            return self._each(node, None if node.select and not isinstance(common, Secret) else common, state, frame)
         here: State | None = state
         ends: State | None = None
         for item, sure in items:
@@ -210,7 +210,9 @@ class Control:
             return None if state.positional is None else self._contents(state.positional, state, frame), None
         found: list[_Item] = []
         whole = True
+        secret: Content = None
         for word in node.words:
+            secret = secret or secret_in(word, state)
             ends = numbers(word)
             single = len(word) == 1 and word[0].kind is PartKind.SUBSTITUTION and not word[0].quoted
             items: list[_Item] | None
@@ -227,7 +229,7 @@ class Control:
                 return None, common
             whole &= items is not None
             found.extend(items or ())
-        return found if whole else None, None
+        return found if whole else None, secret
 
     def _contents(self, values: Iterable[Value], state: State, frame: Frame) -> list[_Item] | None:
         out: list[_Item] = []
@@ -237,7 +239,7 @@ class Control:
             elif value.pattern is not None and not value.many:  # of many, some may begin with a dash
                 out.extend((item, False) for item in self._matches(value, state, frame))
             elif value.number:
-                out.append((Number(natural=True), True))
+                out.append((Number(natural=True), not value.many))
             else:
                 return None
         return out

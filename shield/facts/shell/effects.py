@@ -25,12 +25,15 @@ _MAX_MOVES = 16
 _READ_VALUES = frozenset("dinNptu")
 _MAPFILE_VALUES = frozenset("dnOsuCc")
 
-# By the number of each word: what an assignment in it gives.
-Given = Mapping[int, Content]
-
 
 def carry_out(
-    name: str, words: tuple[Value, ...], given: Given, state: State, place: Place, shell: Shell, frame: Frame
+    name: str,
+    words: tuple[Value, ...],
+    given: Mapping[int, Content],
+    state: State,
+    place: Place,
+    shell: Shell,
+    frame: Frame,
 ) -> Done:
     """Apply the effect of `name words…` to `state`; how the shell goes on."""
     match name:
@@ -165,7 +168,9 @@ def _stacked(name: str, words: tuple[Value, ...], state: State, place: Place) ->
 # --- variables -------------------------------------------------------------------------------------------------------
 
 
-def _declare(name: str, words: tuple[Value, ...], given: Given, state: State, shell: Shell, frame: Frame) -> None:
+def _declare(
+    name: str, words: tuple[Value, ...], given: Mapping[int, Content], state: State, shell: Shell, frame: Frame
+) -> None:
     flags = ""
     inside = frame.body is not None and bool(frame.calls)
     for index, word in enumerate(words):
@@ -313,13 +318,26 @@ def _set(words: tuple[Value, ...], state: State) -> None:
             state.globs = False
 
 
-_UNCHANGED = frozenset(
-    ("nullglob", "failglob", "inherit_errexit", "checkwinsize", "huponexit", "histappend", "cmdhist")
+_UNCHANGED_TEXT = """
+nullglob failglob inherit_errexit checkwinsize checkhash checkjobs huponexit histappend histreedit histverify
+hostcomplete cmdhist lithist execfail mailwarn no_empty_cmd_completion progcomp autocd cdspell dirspell direxpand
+"""
+_UNCHANGED = frozenset(_UNCHANGED_TEXT.split())
+_OFF = frozenset(("extglob", "expand_aliases", "lastpipe", "cdable_vars", "extdebug", "xpg_echo", "compat31"))
+_UNCHANGED_SET = frozenset(
+    ("errexit", "nounset", "pipefail", "xtrace", "verbose", "noclobber", "errtrace", "functrace")
 )
 _MATCHING = frozenset(("dotglob", "globstar", "nocaseglob", "nocasematch", "globasciiranges", "globskipdots"))
 
 
 def _shopt(words: tuple[Value, ...], state: State) -> None:
+    options = [word.text for word in words if word.fixed and word.text.startswith("-")]
+    if all(word.fixed for word in words) and not any(set(option) & set("su") for option in options):
+        return  # it tells how they are set
+    if options == ["-u"] and all(word.fixed and (word.text in _OFF or word.text in options) for word in words):
+        return  # as they are where nobody types; the line that sets one is not understood
+    if "-o" in options and all(word.fixed and (word.text in _UNCHANGED_SET or word.text in options) for word in words):
+        return
     for word in words:
         if word.fixed and word.text in ("-s", "-u", "-q", "-p", "--"):
             continue

@@ -2,6 +2,7 @@
 
 import re
 from enum import Enum
+from functools import lru_cache
 
 __all__ = ["Influence", "influence", "is_plain_setting", "may_be_secret"]
 
@@ -65,7 +66,8 @@ _PLAIN_VALUE = re.compile(r"[A-Za-z0-9_.,:+-]*\Z")
 _STEERING = re.compile(
     r"PATH|DIR|HOME|ROOT|FILE|HOOK|CMD|COMMAND|OPT|ARG|FLAG|PRELOAD|LIB|PLUGIN|MODULE|CONFIG|RC\Z|CONF|SHELL|EXEC|PROG"
     r"|EDIT|PAGE|BROWSER|PROXY|HOST|URL|ADDR|SOCK|INIT|START|PROFILE|SCRIPT|LOAD|WRAP|RUN|TOOL|DRIVER|BACKEND|ENGINE"
-    r"|CACHE|TMP|TEMP|ENV|PROMPT|ASKPASS|FORMAT|FILTER|IFS|CERT|KEY|SSL|TLS|LESS|GREP|GIT|LD_|DYLD|BASH|PYTHON|PERL|RUBY"
+    r"|CACHE|TMP|TEMP|ENV|LOG|TAPE|MAGIC|PERSONALITY|PHP|PIP_|INDEX|PROMPT|ASKPASS|FORMAT|FILTER|IFS|CERT|KEY|SSL|TLS"
+    r"|LESS|GREP|GIT|LD_|DYLD|BASH|PYTHON|PERL|RUBY"
 )
 
 
@@ -77,6 +79,7 @@ def is_plain_setting(name: str, value: str | None) -> bool:
 _SECRET = re.compile(r"TOKEN|SECRET|PASS|CREDENTIAL|AUTH|KEY\Z|API", re.IGNORECASE)
 
 
+@lru_cache(maxsize=4096)
 def may_be_secret(name: str) -> bool:
     """Whether a variable by its name holds what neither facts nor the record may show: `$NAME` stays as written."""
     return _SECRET.search(name) is not None

@@ -8,14 +8,16 @@ from shield.facts.shell.content import Shell, content, content_of, is_all
 from shield.facts.shell.field import Fields
 from shield.facts.shell.grammar.script import LITERAL, Part, PartKind, Word
 from shield.facts.shell.tilde import Mode, untilded
-from shield.facts.shell.variables import Listed, Matching, Number, State, Token
+from shield.facts.shell.variables import Listed, Matching, Number, Secret, State, Token
 
 __all__ = ["expand"]
 
 _LIVELY = re.compile(r"[~*?\[\\{]")
 _ACTIVE = re.compile(r"[ \t\n*?\[]")
+_PLAIN = re.compile(r"[\w./:%,+@=-]+\Z", re.ASCII)
+_DEFAULTS = frozenset((":-", "-"))
 _EMPTY = Part(LITERAL, "", True)
-_KEEPING_EMPTY = frozenset(("", ":", "#", "##", "%", "%%", "/", "//", "^", "^^", ",", ",,"))
+_KEEPING_EMPTY = frozenset(("", ":", "?", ":?", "#", "##", "%", "%%", "/", "//", "^", "^^", ",", ",,"))
 # A list of unknown length and content.
 _UNKNOWN_LIST: tuple[Value, ...] = (Value(text="$@", known=False, many=True),)
 
@@ -70,13 +72,17 @@ def _piece(part: Part, state: State, shell: Shell, fields: Fields) -> None:
         elif found:
             fields.unknown(source, quoted=False)
     elif isinstance(found, Number) and not found.several and (state.split or part.quoted):
-        fields.number(source, natural=found.natural)
-    elif isinstance(found, Token) and (state.split or part.quoted):
-        fields.number(source, natural=True)
+        fields.number(source, natural=found.natural, quoted=part.quoted, maybe=found.maybe)
+    elif isinstance(found, Token) and (part.quoted or (state.split and not found.blank)):
+        fields.number(source, natural=True, quoted=part.quoted, maybe=found.maybe, head=found.head)
     elif isinstance(found, Matching) and found.bases == state.bases and part.quoted:
         fields.value(found.value, quoted=True)
+    elif isinstance(found, Secret):
+        fields.unknown(found.source, quoted=part.quoted)
     elif found is None and _is_missing(part, state):
         fields.missing(source, quoted=part.quoted, listed=False)
+    elif found is None and (otherwise := _otherwise(part, state, shell)) is not None:
+        fields.missing(source, quoted=part.quoted, listed=False, otherwise=otherwise)
     else:
         fields.unknown(source, quoted=part.quoted)
 
@@ -94,8 +100,21 @@ def _is_missing(part: Part, state: State) -> bool:
     parameter = part.parameter
     if parameter is None:
         return part.kind is PartKind.VARIABLE and state.nothing_sets(part.text)
-    plain = parameter.index is None and not parameter.indirect and parameter.operator in _KEEPING_EMPTY
+    keeps = parameter.operator in _KEEPING_EMPTY or (parameter.operator in _DEFAULTS and not any(parameter.words))
+    plain = parameter.index is None and not parameter.indirect and keeps
     return plain and state.nothing_sets(parameter.name)
+
+
+def _otherwise(part: Part, state: State, shell: Shell) -> str | None:
+    """What `${x:-y}` stands for if `x` is not set, where nothing is known to set it: one word of known text."""
+    parameter = part.parameter
+    if parameter is None or parameter.operator not in _DEFAULTS or parameter.index is not None or parameter.indirect:
+        return None
+    word = parameter.words[0] if parameter.words else ()
+    if not state.nothing_sets(parameter.name) or any(piece.kind is not LITERAL for piece in word):
+        return None
+    text = content_of(word, state, shell, Mode.WHOLE)
+    return text if isinstance(text, str) and _PLAIN.match(text) else None
 
 
 def _is_list(part: Part) -> bool:
@@ -119,6 +138,10 @@ def _list(part: Part, state: State, fields: Fields) -> None:
     else:
         values = state.positional
         star = (parameter.name if parameter is not None else part.text) == "*"
+    held = state.variables.get(parameter.name) if parameter is not None else None
+    if isinstance(held, Secret):
+        fields.unknown(held.source, quoted=False)
+        return
     if values is None and state.nothing_sets(parameter.name if parameter is not None else part.text):
         fields.missing(part.text, quoted=part.quoted, listed=True)
         return

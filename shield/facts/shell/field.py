@@ -35,6 +35,7 @@ class _Field:
     solid: bool = False  # present without what is missing
     foreign: bool = False  # what is not known of it is more than what is missing
     leading: bool = False
+    fleeting: bool = False  # a part of it may come to nothing
     pipe: bool = False
     whole: Value | None = None  # the field is this value and nothing else
 
@@ -56,7 +57,9 @@ class _Field:
         if self.pipe and (not head or _OPTION.match(head)) and bare == head:
             return Value(text=text, known=False, head=head or "/dev/fd/", bare=bare, roots=())
         # what it begins with is no dash
-        number = self.leading and not self.many
+        number = self.leading and not self.many and not (self.fleeting and bare.startswith("-"))
+        if number and self.fleeting and not self.solid:
+            return Value(text=text, known=False, many=True, head=head, bare=bare, number=True, unset=())
         unset = None if self.foreign else self._without(globs=globs)
         return Value(text=text, known=False, many=self.many, head=head, bare=bare, number=number, unset=unset)
 
@@ -123,26 +126,38 @@ class Fields:
         here = self._open
         here.text.append(source)
         here.bare.append(seen)
+        if here.known:
+            here.head.append(seen)
         here.known = False
         here.present = here.foreign = True
         here.many |= not quoted
 
-    def missing(self, source: str, *, quoted: bool, listed: bool) -> None:
-        """A name that nothing is known to set, and that the host may. `listed`: any number of words, though quoted."""
+    def missing(self, source: str, *, quoted: bool, listed: bool, otherwise: str = "") -> None:
+        """A name that nothing is known to set, and that the host may. `listed`: any number of words, though quoted.
+        `otherwise`: the text that then stands for it, one word."""
         here = self._open
         here.text.append(source)
         here.known = False
         here.present = True
         here.many |= listed or not quoted
-        here.solid |= quoted and not listed
+        here.solid |= (quoted and not listed) or bool(otherwise)
+        if otherwise:
+            here.bare.append(otherwise)
+            here.pattern.append(escaped(otherwise))
 
-    def number(self, source: str, *, natural: bool) -> None:
-        """An integer of unknown value."""
+    def number(self, source: str, *, natural: bool, quoted: bool, maybe: bool, head: str = "") -> None:
+        """An integer of unknown value, or a text that begins with `head` and, if it is `natural`, with no dash.
+        `maybe`: or nothing; the word is none then, unless it is `quoted`."""
         here = self._open
         here.leading = here.leading or (natural and here.known and not any(here.text))
         here.text.append(source)
+        here.bare.append(head)
+        if here.known:
+            here.head.append(head)
         here.known = False
         here.present = here.foreign = True
+        here.fleeting |= maybe
+        here.solid |= quoted or not maybe
 
     def pipe(self, source: str) -> None:
         """`<(…)`: a name of the shell's own for a pipe."""
@@ -157,11 +172,11 @@ class Fields:
         if value.fixed:
             self.expanded(value.text, quoted=quoted)
             return
-        self.unknown(value.text, quoted=quoted and not value.many)
         if value.number:
-            self._open.many = False
-            self._open.leading = len(self._open.text) == 1
-        elif not value.many or quoted:
+            self.number(value.text, natural=True, quoted=quoted and not value.many, maybe=value.many, head=value.head)
+            return
+        self.unknown(value.text, quoted=quoted and not value.many)
+        if not value.many or quoted:
             self._open.whole = value
 
     def end(self) -> None:

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol
 
 from shield.facts.place import Place
 from shield.facts.programs.reading import Listing, Reading, Value
@@ -11,7 +12,9 @@ from shield.facts.shell.grammar.script import Command, RedirectNode, Script, Wor
 from shield.facts.shell.variables import Content, State, join
 from shield.types import Redirect
 
-__all__ = ["Done", "Fed", "Frame", "Jumps", "Walk", "joined_ends"]
+__all__ = ["Call", "Done", "Fed", "Frame", "Jumps", "Walk", "joined_ends"]
+
+_NOTHING: Mapping[Any, Any] = MappingProxyType({})
 
 
 @dataclass(slots=True)
@@ -69,12 +72,27 @@ def joined_ends(first: Done, second: Done) -> Done:
 
 
 class Fed(NamedTuple):
-    """What redirections do: the facts, what they open, and whether and with which constant text standard input."""
+    """What redirections do: the facts, what they open, and whether and with which constant text standard input.
+    `unsure`: what is opened, or read in place, is not constant."""
 
     redirects: tuple[Redirect, ...]
     reading: Reading
     stdin: bool
     text: str | None
+    unsure: bool
+
+
+class Call(NamedTuple):
+    """A command as it is called. `contents`: what the assignments in front of its name give, `shown`: how they are
+    written. `given`: what the assignments among its words give, by the number of the word behind the name. `fed`: what
+    its redirections do, where it has any. `path`: where it is looked for, if not in PATH."""
+
+    words: tuple[Value, ...]
+    contents: Mapping[str, Content] = _NOTHING
+    shown: Mapping[str, str] = _NOTHING
+    given: Mapping[int, Content] = _NOTHING
+    fed: Fed | None = None
+    path: str | None = None
 
 
 class Walk(Protocol):
@@ -99,9 +117,6 @@ class Walk(Protocol):
 
     def redirected(self, nodes: tuple[RedirectNode, ...], state: State, frame: Frame) -> Fed: ...
 
-    def bare(
-        self, reading: Reading, state: State, frame: Frame, redirects: tuple[Redirect, ...] = (),
-        assignments: Mapping[str, str] | None = None,
-    ) -> None: ...  # fmt: skip
+    def bare(self, reading: Reading, state: State, frame: Frame, fed: Fed | None = None) -> None: ...
 
     def trapped(self, script: str) -> None: ...

@@ -2,6 +2,7 @@
 
 import posixpath
 from collections.abc import Mapping
+from itertools import zip_longest
 
 from shield.facts.paths import resolve_path
 from shield.facts.place import Place
@@ -12,7 +13,7 @@ from shield.facts.shell.calls import Calls
 from shield.facts.shell.content import Shell, content_of
 from shield.facts.shell.control import Control
 from shield.facts.shell.environment import may_be_secret
-from shield.facts.shell.frame import Done, Fed, Frame, joined_ends
+from shield.facts.shell.frame import Call, Done, Fed, Frame, joined_ends
 from shield.facts.shell.grammar.parse import SecondParser, parse
 from shield.facts.shell.grammar.script import (
     MAX_DEPTH,
@@ -35,7 +36,7 @@ from shield.facts.shell.simple import Simples, reads_nothing_else
 from shield.facts.shell.tilde import Mode
 from shield.facts.shell.touched import rewritten
 from shield.facts.shell.variables import OWN_VARIABLES, Content, State
-from shield.types import Access, CommandFact, HostFact, Operation, Origin, PathFact, Redirect
+from shield.types import Access, CommandFact, HostFact, Operation, Origin, PathFact
 
 __all__ = ["Line"]
 
@@ -104,7 +105,7 @@ class Line:
             self._follow_traps(state, frame)
         except TooMuchError:
             self.doubt("too many commands")
-        self.unknown.extend(rewritten(self.paths))
+        self.unknown.extend(rewritten(self.paths, self.commands))
 
     def _follow_traps(self, state: State, frame: Frame) -> None:
         """What is trapped runs at some time: with any values of what the line changes, from anywhere it may stand."""
@@ -149,7 +150,7 @@ class Line:
         for reason in parsed.doubts:
             self.doubt(reason)
         if parsed.doubts:
-            self._calls.functions |= parsed.functions
+            self._calls.define(parsed.functions)
             for reading in parsed.readings[:-1]:
                 # What any of them runs is listed.
                 self.script(reading, state.copy(), frame)
@@ -188,30 +189,37 @@ class Line:
         if len(pipeline.stages) == 1:
             done = self.command(pipeline.stages[0], state, frame)
             return Done(done.failure, done.success) if pipeline.negated else done
-        record = self._record
-        seen, fetched = len(record.commands), frame.fetched
-        text, names = frame.fed, None
-        for index, stage in enumerate(pipeline.stages):
-            fetched = fetched or any(Operation.NETWORK in fact.operations for fact in record.commands[seen:])
-            seen = len(record.commands)
-            whole = index > 0 and reads_nothing_else(stage)
-            piped = frame.piped or index > 0
-            inner = frame.apart()._replace(piped=piped, fetched=fetched, fed=text, whole=whole, names=names)
+        commands = self._record.commands
+        inner = frame.apart()._replace(whole=False, names=None)
+        for stage, following in zip_longest(pipeline.stages, pipeline.stages[1:]):
+            seen = len(commands)
             self.command(stage, state.copy(), inner)
-            names = self._names(stage, seen, names, frame)
+            if following is None:
+                break
             output = self._printed(stage, seen, state)
-            text = output if isinstance(output, str) else None
+            inner = inner._replace(
+                piped=True,
+                fetched=inner.fetched or any(Operation.NETWORK in fact.operations for fact in commands[seen:]),
+                fed=output if isinstance(output, str) else None,
+                whole=reads_nothing_else(following),
+                names=self._names(stage, seen, inner.names, frame),
+            )
         return Done(state, state)
 
     def _names(self, stage: Command, seen: int, names: Listing | None, frame: Frame) -> Listing | None:
         """The names of files that a stage prints: its own, or what it leaves of those that it is fed."""
         record = self._record
-        if not isinstance(stage, Simple) or not reads_nothing_else(stage) or len(record.commands) != seen + 1:
+        if (names is None and record.listing is None) or len(record.commands) != seen + 1:
+            return None
+        if not isinstance(stage, Simple) or not reads_nothing_else(stage):
             return None
         if any((node.fd, node.op) != (2, ">") or literal(node.target) != "/dev/null" for node in stage.redirects):
             return None
         # What the line makes, before or the next time around, may be found under another name.
         if frame.loop is not None or any(fact.access is Access.WRITE for fact in record.paths):
+            return None
+        # So may what it puts into a repository's index, which is no path of the line.
+        if any(Operation.WRITE in fact.operations for fact in record.commands[:seen] if fact.name == "git"):
             return None
         if names is not None:
             return filtered(names, record.commands[seen])
@@ -224,7 +232,7 @@ class Line:
         bodies = [literal(node.target) for node in stage.redirects if node.op.startswith("<<")]
         fed = bodies[0] if len(bodies) == 1 == len(stage.redirects) else None
         base = state.bases[0] if len(state.bases) == 1 and not state.linked else None
-        return printed(self._record.commands[seen], fed=fed, base=base)
+        return printed(self._record.commands[seen], fed=fed, base=base, path=state.variables.get("PATH"))
 
     # --- what the parts ask for -------------------------------------------------------------------------------------
 
@@ -235,31 +243,21 @@ class Line:
         return self._control.command(node, state, frame)
 
     def values(self, word: Word, state: State, frame: Frame) -> list[Value]:
-        return self._simples.values(word, state, frame)
+        return self._simples.values(word, state, self.shell(frame))
 
     def assign(self, name: str, content: Content, state: State) -> None:
         self._settings.assign(name, content, state)
 
     def redirected(self, nodes: tuple[RedirectNode, ...], state: State, frame: Frame) -> Fed:
-        if not nodes:
-            return Fed((), Reading(), stdin=False, text=None)
         shell = self.shell(frame)
         return read_redirects(
             nodes,
-            lambda word: self.values(word, state, frame),
+            lambda word: self._simples.values(word, state, shell),
             lambda word: content_of(word, state, shell, Mode.WHOLE),
         )
 
-    def bare(
-        self,
-        reading: Reading,
-        state: State,
-        frame: Frame,
-        redirects: tuple[Redirect, ...] = (),
-        assignments: Mapping[str, str] | None = None,
-    ) -> None:
-        index = self._record.emit(Value(text=""), (), reading, assignments or {}, redirects, frame)
-        self._record.take(reading, index, state, frame)
+    def bare(self, reading: Reading, state: State, frame: Frame, fed: Fed | None = None) -> None:
+        self._record.add(Call((), fed=fed), reading, state, frame)
 
     def shell(self, frame: Frame) -> Shell:
         return _Expansions(self, frame)

@@ -1,7 +1,7 @@
 """Which file a command name would run, and where it comes from (bash(1) COMMAND EXECUTION)."""
 
 import posixpath
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from shield.facts.filesystem import FileKind, FileSystemUnknownError, Stat
 from shield.facts.paths import resolve_path
@@ -35,12 +35,20 @@ _HOMEBREW = ("/opt/homebrew", "/usr/local", "/home/linuxbrew/.linuxbrew")
 _TEMP = ("/tmp", "/var/tmp", "/dev/shm", "/private/tmp", "/private/var/tmp", "/private/var/folders", "/run/user")  # noqa: S108 - names, not uses
 _TRUST = (Origin.SYSTEM, Origin.USER, Origin.WORKSPACE, Origin.TEMP, Origin.UNKNOWN)
 _MAX_ENTRIES = 64
+_FILE = FileKind.FILE
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     file: str | None = None
     origin: Origin = Origin.UNKNOWN
+
+
+class _Folder(NamedTuple):
+    """A directory of PATH: `path` is where it is, `origin` the less trusted of that and of its name."""
+
+    path: str
+    stat: Stat
+    origin: Origin
 
 
 class Lookup:
@@ -51,8 +59,9 @@ class Lookup:
         self._found: dict[tuple[str, str | None, str | None, bool], Found] = {}
         self._roots: tuple[str, ...] | None = None
         self._origins: dict[str, Origin] = {}
+        self._folders: dict[str, _Folder | None] = {}
         temp = place.env.get("TMPDIR", "")
-        self._temp = _prefixes((*_TEMP, temp) if temp.startswith("/") else _TEMP)
+        self._temp = (*_TEMP_PREFIXES, *_prefixes((temp,))) if temp.startswith("/") else _TEMP_PREFIXES
         self._home = _prefixes((place.home,)) if place.home.strip("/") else ()
 
     def find(self, name: str, base: str | None, path: str | None, *, builtins: bool = True) -> Found:
@@ -73,6 +82,7 @@ class Lookup:
             return self._file(name, base) or Found()
         if path is None:
             return Found()
+        files = self._place.files
         entries = path.split(":")
         if len(entries) > _MAX_ENTRIES:
             return Found()
@@ -81,32 +91,43 @@ class Lookup:
             folder = entry or "."
             if not folder.startswith("/") and (base is None or folder.startswith("~")):
                 return Found()
-            try:
-                found = self._entry(folder, name) if folder.startswith("/") else None
-                if found is None and folder.startswith("/") and self._place.files.lstat(f"{folder}/{name}") is None:
-                    continue
-            except FileSystemUnknownError:
-                return Found()
+            found = None
+            if folder.startswith("/"):
+                try:
+                    stat = files.lstat(f"{folder}/{name}")
+                    if stat is None:
+                        continue
+                    found = self._entry(folder, name, stat)
+                except FileSystemUnknownError:
+                    return Found()
             if found is None:
                 found = self._file(posixpath.join(folder, name), base)
             if found is not None:
                 return found
         return Found()
 
-    def _entry(self, folder: str, name: str) -> Found | None:
+    def _entry(self, folder: str, name: str, stat: Stat) -> Found | None:
         """The program `name` of an absolute directory, where it is a plain file there: no link is left to follow.
 
-        None where there is none or where that is not so: then the whole path is walked.
+        None where that is not so: then the whole path is walked.
         """
-        files = self._place.files
-        stat = files.lstat(f"{folder}/{name}")
-        if stat is None or stat.kind is not FileKind.FILE or not stat.executable or name in (".", ".."):
+        if stat.kind is not _FILE or not stat.executable or name in (".", ".."):
             return None
-        parent = resolve_path(folder, self._place, base=None, expand_tilde=False)
-        if parent.path is None or parent.stat is None or files.folds(parent.path, parent.stat, name, stat):
+        parent = self._folder(folder)
+        if parent is None or self._place.files.folds(parent.path, parent.stat, name, stat):
             return None
         # a plain file is where its directory is: no root begins at it
-        return self._trusted(f"{parent.path.rstrip('/')}/{name}", stat, (folder, parent.path))
+        path = f"{parent.path.rstrip('/')}/{name}"
+        return Found(path, _settled(parent.origin, path, stat))
+
+    def _folder(self, folder: str) -> _Folder | None:
+        if folder not in self._folders:
+            found = resolve_path(folder, self._place, base=None, expand_tilde=False)
+            known = None
+            if found.path is not None and found.stat is not None:
+                known = _Folder(found.path, found.stat, self._worst((folder, found.path)))
+            self._folders[folder] = known
+        return self._folders[folder]
 
     def _file(self, path: str, base: str | None) -> Found | None:
         """The program at `path`: None where nothing there can be run, an unknown one where that cannot be told."""
@@ -123,15 +144,11 @@ class Lookup:
         parent = resolve_path(posixpath.dirname(named), self._place, base=None, expand_tilde=False).path
         if parent is None:
             return Found(resolved.path, Origin.UNKNOWN)
-        return self._trusted(resolved.path, resolved.stat, (resolved.path, named, parent))
+        worst = self._worst((resolved.path, named, parent))
+        return Found(resolved.path, _settled(worst, resolved.path, resolved.stat))
 
-    def _trusted(self, path: str, stat: Stat, seen: tuple[str, ...]) -> Found:
-        worst = max([self._origin(item) for item in seen], key=_TRUST.index)
-        if worst is Origin.SYSTEM and stat.uid != 0 and not path.startswith(_HOMEBREW_PREFIXES):
-            worst = Origin.USER
-        if worst is Origin.SYSTEM and stat.mode & 0o002:
-            worst = Origin.UNKNOWN
-        return Found(path, worst)
+    def _worst(self, seen: tuple[str, ...]) -> Origin:
+        return max([self._origin(item) for item in seen], key=_TRUST.index)
 
     def _origin(self, path: str) -> Origin:
         known = self._origins.get(path)
@@ -156,9 +173,17 @@ class Lookup:
         return Origin.SYSTEM if slashed.startswith(_SYSTEM_PREFIXES) else Origin.UNKNOWN
 
 
+def _settled(origin: Origin, path: str, stat: Stat) -> Origin:
+    """`origin` by where the file at `path` lies, with who owns it and who may write it."""
+    if origin is Origin.SYSTEM and stat.uid != 0 and not path.startswith(_HOMEBREW_PREFIXES):
+        return Origin.USER
+    return Origin.UNKNOWN if origin is Origin.SYSTEM and stat.mode & 0o002 else origin
+
+
 def _prefixes(roots: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(root.rstrip("/") + "/" for root in roots)
 
 
 _SYSTEM_PREFIXES = _prefixes(_SYSTEM + _HOMEBREW)
 _HOMEBREW_PREFIXES = _prefixes(_HOMEBREW)
+_TEMP_PREFIXES = _prefixes(_TEMP)

@@ -82,7 +82,9 @@ def _matters(fact: PathFact, access: Access) -> bool:
     if not fact.inside_workspace:
         return True
     # To read a repository's settings or an agent's files is nothing special; to read a secret is.
-    return bool(fact.categories & _SECRET if access in (Access.READ, Access.LIST) else fact.categories)
+    if access in (Access.READ, Access.LIST):
+        return bool(fact.categories & _SECRET)
+    return bool(fact.categories or fact.covers)
 
 
 def _below(
@@ -138,13 +140,16 @@ def _one(value: Value, access: Access, place: Place, base: str | None, recursive
         return [fact if fact.raw == value.shown else replace(fact, raw=value.shown)]
     if value.pattern is not None:
         return _glob(value, access, place, base, recursive, source)
+    # Where nothing sets the name, `$x/*` is `/*`: to look there is no harm that anybody meant.
+    looks = access in (Access.READ, Access.LIST)
     bare = value.head or value.bare or "."
+    if looks and not bare.strip("/*"):
+        bare = "."
     # Of a word that may be anything nothing is known: that is unknown, not dangerous.
     beneath = recursive and bare != "."
     fact = path_fact(raw_path(bare), access, place, base=base, recursive=beneath, source=source, expand_tilde=False)
     unknown = replace(fact, raw=value.shown, recursive=recursive, resolved=None, inside_workspace=False, exists=False)
-    # Where nothing sets the name, `$x/*` is `/*`.
-    empty = (word for word in value.unset or () if word.text)
+    empty = (word for word in value.unset or () if word.text and not (looks and not word.text.strip("/*")))
     return [unknown, *(fact for word in empty for fact in _one(word, access, place, base, recursive, source))]
 
 

@@ -9,60 +9,75 @@ from shield.types import CommandFact, Dynamic, Origin, RunsCode
 __all__ = ["printed"]
 
 _OURS = (Origin.SYSTEM, Origin.BUILTIN)
-_NATURAL = Number(natural=True)
+# What fails prints nothing.
+_NATURAL = Number(natural=True, maybe=True)
+_TOKEN = Token(maybe=True)
+_PATH = Token(blank=True, maybe=True)
+_BLANK = re.compile(r"[\s*?\[\\]")
+_WORD = re.compile(r"[A-Za-z0-9_.+][A-Za-z0-9_.+-]*\Z")
+# Parts of a date that are digits alone, and what else no language writes with a blank or with a dash before all else.
+_DIGITS = re.compile(r"\+(?:%[-0]?[YmdHMSsNjuwyCUVWGg])+\Z")
+_STAMP = re.compile(
+    r"\+(?:%[-0]?[YmdHMSsNjuwyCUVWGgFTRDI]|[A-Za-z0-9_.:/,@+])(?:%[-0]?[YmdHMSsNjuwyCUVWGgFTRDIz]|[\w.:/,@+-])*\Z",
+    re.ASCII,
+)
 _COUNTING = frozenset((("-l",), ("-c",), ("-w",), ("-m",)))
 _COUNTS = frozenset(("-c", "-ci", "-ic", "-cE", "-cF", "-Ec", "-Fc"))
 _REVISION = re.compile(r"[A-Za-z0-9@][A-Za-z0-9_./@{}~^-]*\Z")
 _REVISIONS = frozenset(("--short", "--verify", "--abbrev-ref", "--quiet", "-q"))
 _STAT = frozenset(("%s", "%Y", "%X", "%Z", "%a", "%u", "%g", "%h", "%i"))
-_DATE = frozenset(("+%s", "+%Y", "+%N", "+%d", "+%m", "+%H", "+%M", "+%S", "+%j", "+%Y%m%d", "+%Y%m%d%H%M%S"))
 
 
-def printed(command: CommandFact, *, fed: str | None, base: str | None) -> Content:
+def printed(command: CommandFact, *, fed: str | None, base: str | None, path: Content = None) -> Content:
     """The output without the newlines at its end; None where it is not known. `fed`: what a here-document gives it.
-    `base`: where the shell stands, if that is one known directory by its real name."""
+    `base`: where the shell stands, if that is one known directory by its real name. `path`: what PATH holds."""
     if command.origin not in _OURS or command.runs_code is not RunsCode.NONE or command.assignments:
         return None
     if command.dynamic in (Dynamic.CODE, Dynamic.PROGRAM):
         return None
     if any(redirect.op.startswith(">") and redirect.fd in (1, None) for redirect in command.redirects):
         return None
-    words = command.argv[1:]
-    if command.name == "wc" and words in _COUNTING:
+    name, words = command.name, command.argv[1:]
+    if name == "wc" and words in _COUNTING:
         return _NATURAL  # whatever it is fed
     if command.dynamic is not Dynamic.NONE:
         return None
-    counted = _counted(command.name, words)
-    if counted is not None:
-        return counted
-    if command.name == "git" and _names_commit(words):
-        return Token()
-    text: str | None = None
-    match command.name:
-        case "echo" if not (words and words[0].startswith("-")):
-            text = " ".join(words)
-        case "printf" if len(words) == 1 and not set(words[0]) & set("%\\-"):
-            text = words[0]
-        case "printf" if len(words) == 2 and words[0] in ("%s", "%s\\n"):
-            text = words[1]
-        case "pwd" if words in ((), ("-P",), ("-L",)):
-            text = base
-        case "cat" if not words:
-            text = fed
-        case "basename" if len(words) == 1 and words[0].strip("/") and not words[0].startswith("-"):
-            text = posixpath.basename(words[0].rstrip("/"))
+    found = _counted(name, words) or _named(name, words, path)
+    if found is not None:
+        return found
+    if name == "pwd" and words in ((), ("-P",), ("-L",)):
+        return _PATH if base is None else base.rstrip("\n")
+    text = fed if name == "cat" and not words else _text(name, words)
     return None if text is None or "\0" in text else text.rstrip("\n")
+
+
+def _text(name: str, words: tuple[str, ...]) -> str | None:
+    """Programs whose output follows from their words."""
+    match name:
+        case "echo" if not (words and words[0].startswith("-")):
+            return " ".join(words)
+        case "printf" if len(words) == 1 and not set(words[0]) & set("%\\-"):
+            return words[0]
+        case "printf" if len(words) == 2 and words[0] in ("%s", "%s\\n"):
+            return words[1]
+        case "basename" if len(words) in (1, 2) and words[0].strip("/") and not words[0].startswith("-"):
+            last = posixpath.basename(words[0].rstrip("/"))
+            return last.removesuffix(words[1]) if len(words) == 2 and last != words[1] else last
+        case "dirname" if len(words) == 1 and words[0].strip("/") and not words[0].startswith("-"):
+            lead = words[0].rstrip("/").rpartition("/")[0].rstrip("/")
+            return lead or ("/" if words[0].startswith("/") else ".")
+    return None
 
 
 def _counted(name: str, words: tuple[str, ...]) -> Number | None:
     """Programs that print integers and nothing else, when they are used like this."""
     match name, words:
-        case "date", (form,) if form in _DATE:
-            return _NATURAL
+        case "date", _:
+            return _NATURAL if _dated(words, _DIGITS) else None
         case "nproc", ():
-            return _NATURAL
+            return Number(natural=True)
         case "id", (option,) if option in ("-u", "-g"):
-            return _NATURAL
+            return Number(natural=True)
         case "stat", ("-c", form, _) if form in _STAT:
             return _NATURAL
         case "seq", _ if words and all(word.lstrip("-").isdigit() for word in words):
@@ -70,7 +85,56 @@ def _counted(name: str, words: tuple[str, ...]) -> Number | None:
         case "grep", (option, *rest) if option in _COUNTS and len(rest) in (1, 2):
             # of several files it prints the names, too
             return None if any(word.startswith("-") for word in rest) else _NATURAL
+        case "pgrep", (option, pattern) if option in ("-n", "-o", "-nx", "-ox", "-xn", "-xo"):
+            return None if pattern.startswith("-") else _NATURAL
+        case "tput", (what,) if what in ("cols", "lines", "colors"):
+            return Number(maybe=True)  # of colours it may know none: -1
+        case "expr", _ if len(words) % 2 and all(word.isdigit() for word in words[::2]):
+            return _NATURAL if set(words[1::2]) <= {"+", "*", "/", "%"} else None
     return None
+
+
+def _named(name: str, words: tuple[str, ...], path: Content) -> Token | None:
+    """Programs that print one line that surely begins with no dash."""
+    match name, words:
+        case ("whoami" | "logname" | "hostname" | "arch", ()) | ("uname", ()):
+            return _TOKEN
+        case "uname", (option,) if option in ("-r", "-m", "-s", "-n", "-o"):
+            return _TOKEN
+        case "id", (option,) if option in ("-un", "-gn", "-nu", "-ng"):
+            return _TOKEN
+        case "hostname", (option,) if option in ("-s", "-f", "-d"):
+            return _TOKEN
+        case "date", _:
+            return _TOKEN if _dated(words, _STAMP) else None
+        case "pgrep", (option, pattern) if re.fullmatch(r"-d[,:;]", option) and not pattern.startswith("-"):
+            return _TOKEN
+        case "which", (what,) if _WORD.match(what) and isinstance(path, str):
+            whole = all(folder.startswith("/") for folder in path.split(":"))
+            return Token(blank=_BLANK.search(path) is not None, maybe=True) if whole else None
+        case ("readlink", ("-f" | "-e" | "-m", what)) | ("realpath", (what,)) if not what.startswith("-"):
+            return _PATH
+        case "mktemp", () | ("-d",):
+            return _PATH
+        case "git", _:
+            if words in (("rev-parse", "--show-toplevel"), ("rev-parse", "--git-dir")):
+                return _PATH
+            return _TOKEN if _names_commit(words) else None
+    return None
+
+
+def _dated(words: tuple[str, ...], form: re.Pattern[str]) -> bool:
+    """Whether date(1) prints the time in this form."""
+    rest, forms = list(words), []
+    while rest:
+        word = rest.pop(0)
+        if word in ("-d", "-ud", "-r", "-ur", "--date", "--reference"):
+            rest = rest[1:]
+        elif not word.startswith("-"):
+            forms.append(word)
+        elif word not in ("-u", "--utc", "--universal") and not word.startswith("--date="):
+            return False
+    return len(forms) == 1 and form.match(forms[0]) is not None
 
 
 def _names_commit(words: tuple[str, ...]) -> bool:
@@ -82,6 +146,8 @@ def _names_commit(words: tuple[str, ...]) -> bool:
             return bool(_REVISION.match(first) and _REVISION.match(second))
         case ("branch", "--show-current"):
             return True
-        case ("rev-list", "--count", revision):
+        case ("rev-list", "--count" | "-1" | "--max-count=1", revision):
             return bool(_REVISION.match(revision))
+        case ("log", "-1", "--format=%H" | "--format=%h" | "--pretty=%H" | "--pretty=%h", *rest):
+            return len(rest) <= 1 and all(_REVISION.match(word) for word in rest)
     return False

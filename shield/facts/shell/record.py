@@ -6,17 +6,18 @@ from types import MappingProxyType
 
 from shield.facts.hosts import host_fact
 from shield.facts.place import Place
-from shield.facts.programs.reading import Listing, Reading, Value
-from shield.facts.shell.frame import Frame
+from shield.facts.programs.reading import Listing, Reading
+from shield.facts.shell.frame import Call, Frame
 from shield.facts.shell.lookup import Found
 from shield.facts.shell.pathuse import path_facts
 from shield.facts.shell.touched import Touched
 from shield.facts.shell.variables import State
-from shield.types import Access, CommandFact, Dynamic, HostFact, Origin, PathFact, Redirect
+from shield.types import Access, CommandFact, Dynamic, HostFact, Origin, PathFact
 
 __all__ = ["Record", "TooMuchError"]
 
 _MAX_STEPS = 6_000
+_NONE_SHOWN: Mapping[str, str] = MappingProxyType({})
 
 
 class TooMuchError(Exception):
@@ -54,34 +55,33 @@ class Record:
         if self._steps > _MAX_STEPS or len(self.commands) >= self.MAX_COMMANDS:
             raise TooMuchError
 
-    def emit(
+    def add(
         self,
-        head: Value,
-        words: tuple[Value, ...],
+        call: Call,
         reading: Reading,
-        assignments: Mapping[str, str],
-        redirects: tuple[Redirect, ...],
+        state: State,
         frame: Frame,
         *,
         found: Found | None = None,
         name: str | None = None,
         dynamic: Dynamic = Dynamic.NONE,
-    ) -> int:
-        """List a command; gives its place in the list."""
-        found = found or Found(None, Origin.BUILTIN if not words and dynamic is Dynamic.NONE else Origin.UNKNOWN)
+    ) -> None:
+        """List a command, and turn what was read of it into facts. `name`: without directories, where it is known."""
+        words = call.words
+        redirects = call.fed.redirects if call.fed is not None else ()
+        source = f"commands[{len(self.commands)}]"
+        if found is None:
+            found = Found(None, Origin.BUILTIN if not words and dynamic is Dynamic.NONE else Origin.UNKNOWN)
         if dynamic is Dynamic.NONE:
-            unsure = not all(word.fixed for word in words) or any(
-                redirect.target is None and not redirect.op.endswith("-") for redirect in redirects
-            )
-            dynamic = Dynamic.CODE if reading.code else Dynamic.ARGUMENT if unsure else Dynamic.NONE
+            dynamic = Dynamic.CODE if reading.code else Dynamic.ARGUMENT if _is_unsure(call) else Dynamic.NONE
         self.commands.append(
             CommandFact(
-                name=head.text if name is None else name,
+                name=name if name is not None else words[0].text if words else "",
                 program=found.file,
                 origin=found.origin,
-                argv=tuple(word.text for word in words),
+                argv=tuple([word.text for word in words]),
                 flags=tuple(dict.fromkeys(reading.flags)),
-                assignments=MappingProxyType(dict(assignments)),
+                assignments=MappingProxyType(dict(call.shown)) if call.shown else _NONE_SHOWN,
                 redirects=redirects,
                 via=frame.via,
                 operations=frozenset(reading.operations),
@@ -89,11 +89,9 @@ class Record:
                 dynamic=dynamic,
             )
         )
-        return len(self.commands) - 1
+        self._take(reading, source, state, frame)
 
-    def take(self, reading: Reading, index: int, state: State, frame: Frame) -> None:
-        """Turn what was read of the command at `index` into facts."""
-        source = f"commands[{index}]"
+    def _take(self, reading: Reading, source: str, state: State, frame: Frame) -> None:
         self.listing = reading.prints
         if not frame.elsewhere:
             for use in reading.paths:
@@ -114,3 +112,11 @@ class Record:
             else:
                 self.hosts.append(host)
         self.unknown.extend(reading.unknown)
+
+
+def _is_unsure(call: Call) -> bool:
+    """Whether an argument, or what a redirection opens, is not known."""
+    for word in call.words:
+        if not word.fixed:
+            return True
+    return call.fed is not None and call.fed.unsure

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from shield.facts.programs.reading import Reading, Value
 from shield.facts.shell.frame import Fed
 from shield.facts.shell.grammar.script import PartKind, RedirectNode, Word
-from shield.facts.shell.variables import Content
+from shield.facts.shell.variables import Content, Secret
 from shield.types import Access, Operation, Redirect
 
 __all__ = ["read_redirects"]
@@ -47,6 +47,7 @@ def read_redirects(
     out: list[Redirect] = []
     stdin = False
     fed: str | None = None
+    unsure = False
     for node in nodes:
         fd = node.fd if node.fd is not None else {"<": 0, ">": 1}.get(node.op[:1])
         if node.op.startswith("<"):
@@ -58,7 +59,8 @@ def read_redirects(
         if node.op.startswith("<<"):
             text = whole(node.target)
             fed = text if isinstance(text, str) and fd == 0 else None
-            shown = text if isinstance(text, str) else None
+            shown = text if isinstance(text, str) else text.source if isinstance(text, Secret) else None
+            unsure |= node.op != "<<<" and not isinstance(text, str)
             if node.op == "<<<" and shown is None:
                 shown = "".join(
                     f"${part.text}" if part.kind is PartKind.VARIABLE else part.text for part in node.target
@@ -70,6 +72,7 @@ def read_redirects(
             found[0] if len(found) == 1 else Value(text=" ".join(item.text for item in found), known=False, many=True)
         )
         out.append(Redirect(op=node.op, target=value.text if value.fixed else None, fd=fd))
+        unsure |= not value.fixed
         if value.fixed and node.op in (">&", "<&") and re.fullmatch(r"\d+-?", value.text):
             continue
         if value.fixed and value.text in _STREAMS:
@@ -87,4 +90,4 @@ def read_redirects(
             reading.caution()
             accesses = (Access.READ, Access.WRITE)
         reading.path(value, *accesses)
-    return Fed(tuple(out), reading, stdin=stdin, text=fed)
+    return Fed(tuple(out), reading, stdin=stdin, text=fed, unsure=unsure)

@@ -3,12 +3,22 @@
 from shield.facts.paths import resolve_path
 from shield.facts.place import Place
 from shield.facts.shell.arithmetic import UntrustedError, evaluate
-from shield.facts.shell.content import Shell, calculated, content_of
+from shield.facts.shell.content import Shell, calculated, content_of, secret_in
 from shield.facts.shell.environment import Influence, influence
 from shield.facts.shell.expand import expand
 from shield.facts.shell.grammar.script import Assignment
 from shield.facts.shell.tilde import Mode
-from shield.facts.shell.variables import INTEGER, OWN_VARIABLES, Attribute, Content, Keyed, Listed, Number, State
+from shield.facts.shell.variables import (
+    INTEGER,
+    OWN_VARIABLES,
+    Attribute,
+    Content,
+    Keyed,
+    Listed,
+    Number,
+    Secret,
+    State,
+)
 
 __all__ = ["Settings"]
 
@@ -38,8 +48,10 @@ class Settings:
             elif assignment.index is not None:
                 content_of(assignment.index, state, shell, Mode.WHOLE)
             return old if isinstance(old, Keyed) else None
-        if not assignment.append:
+        if not assignment.append or isinstance(new, Secret):
             return new
+        if isinstance(old, Secret):
+            return old
         if state.attributes.get(assignment.name) is Attribute.INTEGER:
             state.doubt("an integer is added to")
             return Number()
@@ -50,6 +62,7 @@ class Settings:
     def _array(self, assignment: Assignment, old: Content, state: State, shell: Shell) -> Content:
         items: list[str] = []
         known = not isinstance(old, Keyed)
+        secret: Secret | None = None
         for item in assignment.items or ():
             if item.index is not None:
                 if isinstance(old, Keyed):
@@ -57,6 +70,7 @@ class Settings:
                 else:
                     calculated(item.index, state, shell)
                 known = False
+            secret = secret or secret_in(item.value, state)
             for value in expand(item.value, state, shell):
                 known &= value.fixed
                 items.append(value.text)
@@ -64,7 +78,7 @@ class Settings:
                     # No command has this word: nobody would see that names of another directory are read.
                     state.doubt("an array takes names from elsewhere")
         if not known:
-            return old if isinstance(old, Keyed) else None
+            return old if isinstance(old, Keyed) else secret
         if not assignment.append:
             return Listed(tuple(items))
         before = (

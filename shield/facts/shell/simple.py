@@ -1,27 +1,29 @@
 """Simple commands: their words, redirections and assignments, in the order in which bash expands them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import product
 
-from shield.facts.programs.reading import Value
+from shield.facts.programs.reading import Reading, Value
 from shield.facts.shell.braces import TooManyWordsError, braced
 from shield.facts.shell.calls import Calls
-from shield.facts.shell.content import content_of
+from shield.facts.shell.content import Shell, content_of
 from shield.facts.shell.effects import DECLARING
 from shield.facts.shell.expand import expand
-from shield.facts.shell.frame import Done, Frame, Walk, joined_ends
+from shield.facts.shell.frame import Call, Done, Frame, Walk, joined_ends
 from shield.facts.shell.glob import may_be_option
 from shield.facts.shell.grammar.script import Assignment, Command, Part, PartKind, Simple, Word, literal
 from shield.facts.shell.record import Record
 from shield.facts.shell.settings import Settings
 from shield.facts.shell.tilde import Mode, is_assignment_like
-from shield.facts.shell.variables import Choice, Content, State
+from shield.facts.shell.variables import Choice, Content, Secret, State
 from shield.types import Dynamic
 
 __all__ = ["Simples", "reads_nothing_else"]
 
 _MAX_PATTERNS = 64
 _MAX_ALTERNATIVES = 8
+_NAMING = (PartKind.VARIABLE, PartKind.PARAMETER)
+_SILENT = (PartKind.LITERAL, PartKind.VARIABLE)
 
 
 class Simples:
@@ -60,25 +62,47 @@ class Simples:
             self._settings.assign(assignment.name, content, state)
             shown[assignment.name] = content if isinstance(content, str) else _shown(assignment)
         fed = self._walk.redirected(node.redirects, state, frame)
-        self._walk.bare(fed.reading, state, frame, fed.redirects, shown)
+        self._record.add(Call((), shown=shown, fed=fed), fed.reading, state, frame)
         return Done(state, state)
 
     def _run(self, node: Simple, state: State, frame: Frame) -> Done:
+        words, given = self._words(node, state, frame)
+        fed = None
+        if node.redirects:
+            fed = self._walk.redirected(node.redirects, state, frame)
+            if fed.stdin:
+                whole = fed.text is not None and reads_nothing_else(node)
+                frame = frame._replace(piped=True, fed=fed.text, whole=whole, names=None)
+        if not node.assignments and words:
+            return self._calls.call(Call(words, given=given, fed=fed), state, frame)
+        contents, shown = self._contents(node, state, frame)
+        if words:
+            return self._calls.call(Call(words, contents, shown, given, fed), state, frame)
+        # Every word came to nothing: bash runs nothing, or what an assignment left.
+        for key, content in contents.items():
+            self._settings.assign(key, content, state)
+        reading = fed.reading if fed is not None else Reading()
+        self._record.add(Call((), shown=shown, fed=fed), reading, state, frame, dynamic=Dynamic.PROGRAM)
+        return Done(state, state)
+
+    def _words(self, node: Simple, state: State, frame: Frame) -> tuple[tuple[Value, ...], Mapping[int, Content]]:
+        """The values of the words, and what assignments among them give."""
+        shell = self._walk.shell(frame)
+        declares = literal(node.words[0]) in DECLARING
         given: dict[int, Content] = {}
         words: list[Value] = []
-        name = literal(node.words[0])
         for word in node.words:
-            if words and name in DECLARING and is_assignment_like(word):
-                self._declared(word, state, frame, words, given)
+            if declares and words and is_assignment_like(word):
+                self._declared(word, state, shell, words, given)
             else:
-                words.extend(self.values(word, state, frame))
-        fed = self._walk.redirected(node.redirects, state, frame)
-        if fed.stdin:
-            whole = fed.text is not None and reads_nothing_else(node)
-            frame = frame._replace(piped=True, fed=fed.text, whole=whole, names=None)
+                words.extend(self.values(word, state, shell))
+        return tuple(words), given
+
+    def _contents(self, node: Simple, state: State, frame: Frame) -> tuple[dict[str, Content], dict[str, str]]:
+        """What the assignments in front of the name give, and how they are written."""
         contents: dict[str, Content] = {}
         shown: dict[str, str] = {}
-        kept = dict(state.variables) if node.assignments else state.variables
+        kept = dict(state.variables)
         for assignment in node.assignments:
             content = self._settings.value(assignment, state, self._walk.shell(frame))
             if state.attributes.get(assignment.name) is not None:
@@ -90,18 +114,9 @@ class Simples:
             state.variables[key] = kept.get(key)
             if key not in kept:
                 del state.variables[key]
-        if not words:
-            # Every word came to nothing: bash runs nothing, or what an assignment left.
-            for key, content in contents.items():
-                self._settings.assign(key, content, state)
-            index = self._record.emit(
-                Value(text=""), (), fed.reading, shown, fed.redirects, frame, dynamic=Dynamic.PROGRAM
-            )
-            self._record.take(fed.reading, index, state, frame)
-            return Done(state, state)
-        return self._calls.call(tuple(words), state, frame, contents, given, shown, fed)
+        return contents, shown
 
-    def _declared(self, word: Word, state: State, frame: Frame, words: list[Value], given: dict[int, Content]) -> None:
+    def _declared(self, word: Word, state: State, shell: Shell, words: list[Value], given: dict[int, Content]) -> None:
         """`export x=$y`: a word that is an assignment is not split."""
         try:
             each = braced(word)
@@ -111,21 +126,23 @@ class Simples:
         for one in each:
             left, _, right = one[0].text.partition("=")
             rest = (Part(PartKind.LITERAL, right, False), *one[1:]) if right else one[1:]
-            content = content_of(rest, state, self._walk.shell(frame), Mode.ASSIGNED)
+            content = content_of(rest, state, shell, Mode.ASSIGNED)
             # by their place behind the command's name
             given[len(words) - 1] = content
             if isinstance(content, str):
                 text = f"{left}={content}"
                 words.append(Value(text=text, head=text))
             else:
-                source = "".join(part.text for part in rest)
+                source = content.source if isinstance(content, Secret) else "".join(part.text for part in rest)
                 words.append(Value(text=f"{left}={source}", known=False, head=f"{left}="))
 
-    def values(self, word: Word, state: State, frame: Frame) -> list[Value]:
+    def values(self, word: Word, state: State, shell: Shell) -> list[Value]:
         """The word's values; a glob that may become an option counts as a word of unknown content."""
         out: list[Value] = []
-        for value in expand(word, state, self._walk.shell(frame)):
-            if value.unset is not None:
+        for value in expand(word, state, shell):
+            if value.fixed:
+                out.append(value)
+            elif value.unset is not None:
                 out.append(value._replace(unset=tuple(self._matched(each, state) for each in value.unset)))
             else:
                 out.append(self._matched(value, state))
@@ -151,25 +168,32 @@ def reads_nothing_else(stage: Command) -> bool:
     """Whether no other command stands in this one that could read its standard input first."""
     if not isinstance(stage, Simple):
         return False
-    words = [*stage.words, *(item.value for item in stage.assignments), *(node.target for node in stage.redirects)]
-    return all(part.kind in (PartKind.LITERAL, PartKind.VARIABLE) for word in words for part in word)
+    return all(part.kind in _SILENT for word in _all_words(stage) for part in word)
+
+
+def _all_words(node: Simple) -> tuple[Word, ...]:
+    """Everything in it that is expanded."""
+    if not node.assignments and not node.redirects:
+        return node.words
+    return (*node.words, *(item.value for item in node.assignments), *(item.target for item in node.redirects))
 
 
 def _alternatives(node: Simple, state: State) -> Iterator[State]:
     """A state for each text of a variable in the command that is one of a few; none if there is no such variable."""
     names: dict[str, tuple[str, ...]] = {}
-    words = [*node.words, *(item.value for item in node.assignments), *(item.target for item in node.redirects)]
-    for word in words:
+    for word in _all_words(node):
         for part in word:
-            name = part.parameter.name if part.parameter is not None else part.text
-            if part.kind in (PartKind.VARIABLE, PartKind.PARAMETER):
+            if part.kind in _NAMING:
+                name = part.parameter.name if part.parameter is not None else part.text
                 content = state.value(name)
                 if isinstance(content, Choice):
                     names[name] = content.texts
+    if not names or not node.words:
+        return
     total = 1
     for texts in names.values():
         total *= len(texts)
-    if not names or total > _MAX_ALTERNATIVES or not node.words:
+    if total > _MAX_ALTERNATIVES:
         return
     for texts in product(*names.values()):
         copy = state.copy()

@@ -3,12 +3,18 @@
 Facts are taken before anything runs. `mv a b && cat b/link` reads through a link that is not at `b` yet.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from shield.facts.programs.python_proof import may_shadow
-from shield.types import Access, PathFact
+from shield.facts.programs.deciding import decides
+from shield.facts.programs.python.alone import may_shadow
+from shield.types import Access, CommandFact, Origin, PathFact, RunsCode
 
 __all__ = ["Touched", "rewritten"]
+
+_CHANGING = (Access.WRITE, Access.DELETE)
+_FOREIGN = (Origin.WORKSPACE, Origin.TEMP)
+# They change what is said of a file, not what it holds.
+_KEEP_CONTENT = frozenset(("chmod", "chown", "chgrp", "touch"))
 
 
 class Touched:
@@ -19,7 +25,7 @@ class Touched:
 
     def add(self, name: str, facts: Iterable[PathFact]) -> None:
         for fact in facts:
-            if fact.access in (Access.WRITE, Access.DELETE) and fact.resolved is not None:
+            if fact.access in _CHANGING and fact.resolved is not None:
                 self._places.setdefault(fact.resolved, name)
 
     def trees(self, name: str, bases: Iterable[str | None]) -> None:
@@ -36,20 +42,73 @@ class Touched:
         return None
 
 
-def rewritten(facts: Sequence[PathFact]) -> list[str]:
-    """Files whose content decides what a command runs, and which another command of the line may change before it."""
+def rewritten(facts: Sequence[PathFact], commands: Sequence[CommandFact] = ()) -> list[str]:
+    """Files whose content decides what a command runs, and which another command of the line may change before it.
+
+    `commands` are those that the `source` of the facts counts.
+    """
+    if not any(fact.access in _CHANGING for fact in facts):
+        return []
+    sources = {f"commands[{index}]": command for index, command in enumerate(commands)}
+    changed = _changed(facts, sources)
+    if not changed:
+        return []
     used = [fact for fact in facts if fact.access is Access.EXECUTE and fact.resolved is not None]
-    changed = [fact for fact in facts if fact.access in (Access.WRITE, Access.DELETE) and fact.resolved is not None]
-    return [
-        f"`{fact.raw[:80]}` decides what runs, and the same line may change it"
-        for fact in used
-        if any(_changes(other, fact) for other in changed if other.source != fact.source)
+    found = [
+        fact.raw for fact in used if any(_changes(other, fact) for other in changed if other.source != fact.source)
     ]
+    for source, command in sources.items():
+        written = [fact for fact in changed if fact.source != source and fact.access is Access.WRITE]
+        if command.program is not None and command.origin in _FOREIGN:
+            found += [command.name] if any(_holds(fact, command.program) for fact in written) else []
+        if command.runs_code is not RunsCode.NONE:
+            found += [fact.raw for fact in written if decides(f"{fact.resolved}", command.name, command.argv[1:])]
+    return [f"`{name[:80]}` decides what runs, and the same line may change it" for name in dict.fromkeys(found)]
+
+
+def _changed(facts: Sequence[PathFact], sources: Mapping[str, CommandFact]) -> list[PathFact]:
+    """The changes that may put words of the line into a file.
+
+    What the project's own code writes is the project's: `gcc -o x x.c && ./x` goes on, unless it makes it of what the
+    line has changed.
+    """
+    own: list[PathFact] = []
+    made: list[PathFact] = []
+    for fact in facts:
+        if fact.access in _CHANGING and fact.resolved is not None:
+            command = sources.get(fact.source)
+            keeps = command is not None and command.name in _KEEP_CONTENT and command.origin is Origin.SYSTEM
+            if keeps and fact.exists:
+                continue
+            (made if command is not None and _by_the_project(command) else own).append(fact)
+    reads = [fact for fact in facts if fact.access is Access.READ] if own and made else []
+    while made:
+        dirty = {fact.source for fact in reads if any(_holds(change, fact.resolved) for change in own)}
+        if dirty.isdisjoint(fact.source for fact in made):
+            break
+        own += [fact for fact in made if fact.source in dirty]
+        made = [fact for fact in made if fact.source not in dirty]
+    return own
+
+
+def _by_the_project(command: CommandFact) -> bool:
+    """Whether what the command writes is the project's own: it runs its code, or stands in a script of its own."""
+    if command.runs_code is not RunsCode.WORKSPACE or "pkg" in command.argv[1:3]:
+        return False  # `npm pkg set` writes its words into package.json
+    if any(name.startswith("/") for name in command.via):
+        return True  # a script is listed by its path; no function that is understood has a slash in its name
+    prints = [each for each in command.redirects if ">" in each.op and not each.op.endswith("-")]
+    return all(each.target in ("/dev/null", "1", "2") for each in prints)
+
+
+def _holds(change: PathFact, path: str | None) -> bool:
+    """Whether the change touches the file at the resolved `path`."""
+    return path == change.resolved or (change.recursive and f"{path}/".startswith(f"{change.resolved}/"))
 
 
 def _changes(other: PathFact, fact: PathFact) -> bool:
     """Whether writing `other` may change what `fact` runs: the file, or a module in the directory that is looked in."""
-    if fact.resolved == other.resolved or (other.recursive and f"{fact.resolved}/".startswith(f"{other.resolved}/")):
+    if _holds(other, fact.resolved):
         return True
     beneath = f"{other.resolved}".removeprefix(f"{fact.resolved}".rstrip("/") + "/")
     return beneath != other.resolved and may_shadow(beneath.split("/")[0])

@@ -20,6 +20,7 @@ __all__ = [
     "Listed",
     "Matching",
     "Number",
+    "Secret",
     "State",
     "Token",
     "join",
@@ -57,14 +58,28 @@ def _elsewhere_set(name: str) -> bool:
 
 
 class Number(NamedTuple):
-    """An integer of unknown value. `natural`: zero or more. `several`: any number of them, apart by blanks."""
+    """An integer of unknown value. `natural`: zero or more. `several`: any number of them, apart by blanks. `maybe`: or
+    the empty text, as what printed it may have failed."""
 
     natural: bool = False
     several: bool = False
+    maybe: bool = False
 
 
 class Token(NamedTuple):
-    """One word of unknown text that does not begin with a dash: the name of a commit."""
+    """A text of which the `head` is known, and that it begins with no dash: the name of a commit. `blank`: it may hold
+    blanks or what makes a pattern, so that it is one word only where it is quoted. `maybe`: or the empty text."""
+
+    head: str = ""
+    blank: bool = False
+    maybe: bool = False
+
+
+class Secret(NamedTuple):
+    """What a variable holds that is a secret by its name, with more around it or not. `source`: `$NAME`, by which rules
+    see it wherever it goes; the value is in no fact."""
+
+    source: str
 
 
 class Choice(NamedTuple):
@@ -102,7 +117,7 @@ class _Missing(Enum):
 _MISSING = _Missing.MISSING
 
 # What a variable holds; None is not known (that it is unset among the rest).
-Content = str | Number | Token | Choice | Listed | Keyed | Matching | None
+Content = str | Number | Token | Secret | Choice | Listed | Keyed | Matching | None
 
 
 @dataclass(slots=True)
@@ -217,9 +232,13 @@ def wider(first: Content, second: Content) -> Content:
     """What holds for both and everything they may grow to."""
     if first == second:
         return first
+    if isinstance(first, Secret):
+        return first
+    if isinstance(second, Secret):
+        return second
     left, right = _number(first), _number(second)
     if left is not None and right is not None:
-        return Number(left.natural and right.natural, left.several or right.several)
+        return Number(left.natural and right.natural, left.several or right.several, left.maybe or right.maybe)
     return None
 
 

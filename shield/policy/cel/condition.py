@@ -10,10 +10,11 @@ from typing import Final, TypeVar
 from shield.policy.cel.errors import CelError
 from shield.policy.cel.expand import Macro, expand
 from shield.policy.cel.functions import NAMESPACE
+from shield.policy.cel.parser import read
 from shield.policy.cel.runtime import ABSORBED, BUDGET
 from shield.policy.cel.schema import BOOL, DYN, Position, Schema, Type, describe
 from shield.policy.cel.scope import Code, Scope
-from shield.policy.cel.syntax import Binary, Items, Literal, Logic, Name, Node, Select, Source, parse
+from shield.policy.cel.syntax import Binary, Items, Literal, Logic, Name, Node, Select, Source
 from shield.policy.cel.translate import translate
 
 __all__ = ["Condition", "Expression", "Group", "compile_condition", "compile_expression", "compile_tree", "group"]
@@ -121,14 +122,15 @@ def compile_condition(
     origin: Position | None = None,
     policy: bool = True,
     macros: Mapping[str, Macro] = _NO_MACROS,
+    proven: bool = False,
 ) -> Condition:
-    """Check and compile a rule's condition.
+    """Check and compile a rule's condition. One that is not `proven` is read by a second parser, too.
 
     With `policy` (rules of policy files) an index into a list and an unguarded read of what may be absent are refused.
     Raises CelLoadError with line, column and, for a misspelt name, a suggestion.
     """
     text = Source(source, origin if origin is not None else Position())
-    tree, text = _shallow(text, lambda: expand(parse(text), text, macros))
+    tree, text = _shallow(text, lambda: expand(read(text, proven=proven), text, macros))
     return compile_tree(tree, schema, text, policy=policy)
 
 
@@ -154,7 +156,7 @@ def compile_expression(
 ) -> Expression:
     """Check and compile an expression of any type. Raises CelLoadError."""
     text = Source(source, origin if origin is not None else Position())
-    tree = _shallow(text, lambda: parse(text))
+    tree = _shallow(text, lambda: read(text))
     return _build(text, *_translate(tree, schema, text, policy))
 
 

@@ -8,10 +8,10 @@ variables of the place, variables of the text never for names in the arguments. 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from shield.policy.cel.parser import MAX_NODES, read
 from shield.policy.cel.scope import TYPE_NAMES, nearest
 from shield.policy.cel.syntax import (
     COMPREHENSIONS,
-    MAX_NODES,
     Binary,
     Call,
     Choice,
@@ -25,7 +25,8 @@ from shield.policy.cel.syntax import (
     Select,
     Source,
     Unary,
-    parse,
+    parts,
+    walk,
 )
 
 __all__ = ["MACROS", "Macro", "check_uses", "expand", "free_names", "read_macro"]
@@ -46,13 +47,13 @@ class Macro:
     source: Source
 
 
-def read_macro(name: str, params: Sequence[str], text: Source) -> Macro:
-    """Parse a macro's text.
+def read_macro(name: str, params: Sequence[str], text: Source, *, proven: bool = False) -> Macro:
+    """Parse a macro's text. One that is not `proven` is read by a second parser, too.
 
     Raises CelLoadError: not CEL, a parameter that is never used, a variable that hides a parameter.
     """
-    tree = parse(text)
-    for node in _walk(tree):
+    tree = read(text, proven=proven)
+    for node in walk(tree):
         variable = _variable(node)
         if variable is not None and variable.name in params:
             raise text.error(f"the variable `{variable.name}` has the name of a parameter; rename it", variable.pos)
@@ -79,7 +80,7 @@ def _depth(macro: Macro, macros: Mapping[str, Macro], depths: dict[str, int], ar
     if macro.name in depths:
         return depths[macro.name]
     deepest = 0
-    for node in _walk(macro.tree):
+    for node in walk(macro.tree):
         name = _use(node)
         if name is None:
             continue
@@ -100,9 +101,9 @@ def expand(tree: Node, text: Source, macros: Mapping[str, Macro]) -> tuple[Node,
 
     Raises CelLoadError: an unknown macro, a wrong number of arguments, recursion, or too large a result.
     """
-    if not any(_use(node) is not None for node in _walk(tree)):
+    if not any(_use(node) is not None for node in walk(tree)):
         return tree, text
-    taken = {node.name for node in _walk(tree) if isinstance(node, Name)}
+    taken = {node.name for node in walk(tree) if isinstance(node, Name)}
     writer = _Writer(macros=macros, source=text, taken=taken)
     return writer.node(tree, _Place()), writer.source
 
@@ -167,7 +168,7 @@ class _Writer:
         if found is None:
             return Name(pos, node.name, at.rooted and node.name not in TYPE_NAMES)
         # an argument is written out anew at every place, and paid for each time
-        self.count += sum(1 for _ in _walk(found))
+        self.count += sum(1 for _ in walk(found))
         if self.count > MAX_NODES:
             raise self.source.error("with its macros the condition is too large: split it into several rules", pos)
         return found
@@ -233,12 +234,6 @@ def _variable(node: Node) -> Name | None:
     return None
 
 
-def _walk(node: Node) -> Iterator[Node]:
-    yield node
-    for part in _parts(node):
-        yield from _walk(part)
-
-
 def _free(node: Node, bound: frozenset[str]) -> dict[str, Name]:
     """The free names below `node`, each with its first place."""
     if isinstance(node, Name):
@@ -250,29 +245,6 @@ def _free(node: Node, bound: frozenset[str]) -> dict[str, Name]:
         for arg in node.args[1:]:
             found = _free(arg, bound | {variable.name}) | found
         return found
-    for part in _parts(node):
+    for part in parts(node):
         found = _free(part, bound) | found
     return found
-
-
-def _parts(node: Node) -> tuple[Node, ...]:
-    match node:
-        case Select():
-            return (node.base,)
-        case Index():
-            return node.base, node.key
-        case Call():
-            return node.args if node.target is None else (node.target, *node.args)
-        case Items():
-            return node.items
-        case Entries():
-            return tuple(side for entry in node.entries for side in entry)
-        case Unary():
-            return (node.arg,)
-        case Binary():
-            return node.left, node.right
-        case Logic():
-            return node.args
-        case Choice():
-            return node.test, node.yes, node.no
-    return ()

@@ -1,16 +1,13 @@
-"""The first look at a condition's text, before any parser: size, depth, characters, literals.
+"""From a condition's text to its tokens: size, depth, characters, brackets and literals are checked here.
 
-cel-python's lexer reads some literals wrongly (raw strings, `\\?`, `\\X41`, newlines in triple quotes) and reads
-`a inb` as `a in b`. So every string literal is decoded here, and the parser is given the same text with each literal
-replaced by a plain one of equal length and each comment by blanks: its lexer has nothing left to misread.
 Source: CEL language definition, "Syntax" and "String and Bytes Values".
 """
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple
 
-__all__ = ["MAX_DEPTH", "MAX_SOURCE", "RESERVED", "Scan", "ScanError", "scan"]
+__all__ = ["MAX_DEPTH", "MAX_SOURCE", "RESERVED", "ScanError", "Token", "TokenKind", "scan"]
 
 MAX_SOURCE = 8192  # bytes of UTF-8
 MAX_DEPTH = 32  # open brackets
@@ -46,9 +43,7 @@ _TOKEN = re.compile(
         |"(?!"")(?:[^"\\\r\n]|\\[^\r\n])*+"|'(?!'')(?:[^'\\\r\n]|\\[^\r\n])*+'|""|''))
   | (?P<number>0x[0-9a-fA-F]++|(?:[0-9]++\.[0-9]++|\.[0-9]++|[0-9]++)(?:[eE][+-]?[0-9]++)?)
   | (?P<name>[_a-zA-Z][_a-zA-Z0-9]*+)
-  | (?P<open>[(\[{])
-  | (?P<close>[)\]}])
-  | (?P<operator>&&|\|\||[<>=!]=|[.,?:!<>+\-*/%])
+  | (?P<mark>&&|\|\||[<>=!]=|[.,?:!<>+\-*/%()\[\]{}])
     """,
     re.VERBOSE,
 )
@@ -56,11 +51,11 @@ _ESCAPE = re.compile(
     r"\\(?:([abfnrtv\\?\"'`])|[xX]([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-3][0-7]{2}))"
 )
 _SIMPLE = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
-_CLOSING = {"(": ")", "[": "]", "{": "}"}
+_OPENING = {")": "(", "]": "[", "}": "{"}
 
 
 class ScanError(Exception):
-    """The text is refused; `offset` counts code points from its start. `syntax.parse` turns it into a load error."""
+    """The text is refused; `offset` counts code points from its start. `parser.parse` turns it into a load error."""
 
     def __init__(self, detail: str, offset: int) -> None:
         super().__init__(detail)
@@ -68,69 +63,84 @@ class ScanError(Exception):
         self.offset = offset
 
 
-@dataclass(frozen=True, slots=True)
-class Scan:
-    """`masked` has the length of the source; `literals` maps a literal's offset to its value."""
+class TokenKind(Enum):
+    STRING = "string"  # of characters or bytes
+    NUMBER = "number"  # its text has a sign where one is written right before it and it follows no value
+    NAME = "name"
+    MARK = "mark"  # an operator, `in`, a bracket, `.` `,` `:` `?`
+    END = "end"
 
-    masked: str
-    literals: Mapping[int, str | bytes]
+
+class Token(NamedTuple):
+    """`text` is as written, `offset` counts code points; `value` is what a string literal stands for."""
+
+    kind: TokenKind
+    text: str
+    offset: int
+    value: str | bytes = ""
 
 
-def scan(source: str) -> Scan:
-    """Read the tokens of `source`.
+def scan(source: str) -> list[Token]:
+    """The tokens of `source`, blanks and comments left out; the last is the END, where the last other one ends.
 
     Raises ScanError: too large, too deep, unbalanced, an unknown character or escape, two values side by side.
     """
     if len(source) > MAX_SOURCE or len(source.encode("utf-8", "surrogatepass")) > MAX_SOURCE:
         raise ScanError(f"the condition is longer than {MAX_SOURCE} bytes: split it into several rules", 0)
-    masked: list[str] = []
-    literals: dict[int, str | bytes] = {}
-    stack: list[tuple[str, int]] = []
-    offset = 0
-    before = ""  # kind or text of the token before, blanks and comments left out
+    tokens: list[Token] = []
+    stack: list[Token] = []
+    offset = last = 0
+    before = ""  # `value` where the token before ends one, else its text
     while offset < len(source):
-        found = _TOKEN.match(source, offset)
-        kind = found.lastgroup if found else None
-        if found is None or kind is None:
-            raise ScanError(_unknown(source, offset), offset)
-        text = found.group()
-        shown = text
+        kind, end = _next(source, offset, before)
+        text = source[offset:end]
         match kind:
-            case "blank":
-                pass
-            case "comment":
-                shown = " " * len(text)
+            case "blank" | "comment":
+                offset = end
+                continue
             case "raw" | "text":
                 _operand(before, offset)
-                value = _decode(text, offset)
-                literals[offset] = value
-                shown = "b" * isinstance(value, bytes)
-                shown += '"' + "s" * (len(text) - len(shown) - 2) + '"'
-                before = "value"
+                token = Token(TokenKind.STRING, text, offset, _decode(text, offset))
             case "number":
                 _operand(before, offset)
-                _number(source[found.end() : found.end() + 1], offset)
-                before = "value"
-            case "name":
-                before = _name(text, before, offset)
-            case "open":
-                if len(stack) == MAX_DEPTH:
-                    raise ScanError(f"more than {MAX_DEPTH} brackets inside one another", offset)
-                stack.append((text, offset))
-                before = text
-            case "close":
-                if not stack or _CLOSING[stack.pop()[0]] != text:
-                    raise ScanError(f"`{text}` closes nothing", offset)
-                before = "value"
+                _number(source[end : end + 1], offset)
+                token = Token(TokenKind.NUMBER, text, offset)
+            case "name" if _is_name(text, before, offset):
+                token = Token(TokenKind.NAME, text, offset)
             case _:
-                before = text
-        masked.append(shown)
-        offset = found.end()
+                token = Token(TokenKind.MARK, text, offset)
+                _bracket(token, stack)
+        before = text if token.kind is TokenKind.MARK and text not in _OPENING else "value"
+        tokens.append(token)
+        offset = last = end
     if stack:
-        raise ScanError(f"`{stack[-1][0]}` is never closed", stack[-1][1])
-    if not before:
+        raise ScanError(f"`{stack[-1].text}` is never closed", stack[-1].offset)
+    if not tokens:
         raise ScanError("the condition is empty", 0)
-    return Scan("".join(masked), literals)
+    tokens.append(Token(TokenKind.END, "", last))
+    return tokens
+
+
+def _next(source: str, offset: int, before: str) -> tuple[str, int]:
+    """The kind of the next token, blanks and comments among them, and where it ends."""
+    found = _TOKEN.match(source, offset)
+    if found is None or found.lastgroup is None:
+        raise ScanError(_unknown(source, offset), offset)
+    if found.group() == "-" and before != "value":
+        signed = _TOKEN.match(source, found.end())
+        if signed is not None and signed.lastgroup == "number":
+            return "number", signed.end()
+    return found.lastgroup, found.end()
+
+
+def _bracket(token: Token, stack: list[Token]) -> None:
+    """Keep the brackets that are open."""
+    if token.text in _OPENING.values():
+        if len(stack) == MAX_DEPTH:
+            raise ScanError(f"more than {MAX_DEPTH} brackets inside one another", token.offset)
+        stack.append(token)
+    elif token.text in _OPENING and (not stack or stack.pop().text != _OPENING[token.text]):
+        raise ScanError(f"`{token.text}` closes nothing", token.offset)
 
 
 def _unknown(source: str, offset: int) -> str:
@@ -153,13 +163,14 @@ def _number(following: str, offset: int) -> None:
         raise ScanError("malformed number: an operator or more digits are missing", offset)
 
 
-def _name(text: str, before: str, offset: int) -> str:
+def _is_name(text: str, before: str, offset: int) -> bool:
+    """Whether the word is a name or a literal; `in` is an operator."""
     if text in KEYWORDS and before == ".":
         raise ScanError(f"`{text}` is a keyword: write an index such as x['{text}']", offset)
     if text == "in":
-        return "in"
+        return False
     _operand(before, offset)
-    return "value"
+    return True
 
 
 def _decode(text: str, offset: int) -> str | bytes:

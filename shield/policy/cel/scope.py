@@ -3,7 +3,6 @@
 Reading a field that may be absent is refused unless every way to it has tested that same path.
 """
 
-import difflib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -83,6 +82,8 @@ class Code:
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name most like `name`, if one is like it at all."""
+    import difflib  # only what is wrong is looked up
+
     found = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.6)
     return found[0] if found else None
 

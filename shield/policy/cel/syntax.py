@@ -1,20 +1,13 @@
-"""The tree of a condition. cel-python's grammar parses; its parse tree is folded into the few nodes below."""
+"""The tree of a condition: its nodes, and where they stand."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
-
-from celpy.celparser import CELParseError, CELParser
-from lark import Token, Tree
-from lark.exceptions import LarkError
 
 from shield.policy.cel.errors import CelLoadError
-from shield.policy.cel.scan import ScanError, scan
 from shield.policy.cel.schema import Position
 
 __all__ = [
     "COMPREHENSIONS",
-    "MAX_NODES",
     "Binary",
     "Call",
     "Choice",
@@ -29,12 +22,13 @@ __all__ = [
     "Select",
     "Source",
     "Unary",
-    "parse",
+    "Use",
+    "Value",
+    "parts",
+    "walk",
 ]
 
-MAX_NODES = 2000
 COMPREHENSIONS = frozenset({"exists", "all", "exists_one", "map", "filter"})
-MAX_LEVELS = 40  # keeps the generated text below CPython's limit of 200 nested parentheses
 
 Value = None | bool | int | float | str | bytes
 
@@ -119,6 +113,37 @@ class Choice:
 Node = Literal | Name | Select | Index | Call | Items | Entries | Unary | Binary | Logic | Choice
 
 
+def parts(node: Node) -> tuple[Node, ...]:
+    """The nodes directly below, in the order of the text."""
+    match node:
+        case Select():
+            return (node.base,)
+        case Index():
+            return (node.base, node.key)
+        case Call():
+            return node.args if node.target is None else (node.target, *node.args)
+        case Items():
+            return node.items
+        case Entries():
+            return tuple(side for entry in node.entries for side in entry)
+        case Unary():
+            return (node.arg,)
+        case Binary():
+            return (node.left, node.right)
+        case Logic():
+            return node.args
+        case Choice():
+            return (node.test, node.yes, node.no)
+    return ()
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """The node and everything below it, in the order of the text."""
+    yield node
+    for part in parts(node):
+        yield from walk(part)
+
+
 _SHIFT = 16  # a position is the offset in one text, and above these bits which text: 0 is the condition's own
 
 
@@ -181,149 +206,3 @@ class Source:
             at = self.place(pos)
             detail = f"{detail} (in the macro `{use.name}`, used in line {at.line}, column {at.column})"
         return CelLoadError(detail, line=place.line, column=place.column, suggestion=suggestion)
-
-
-def parse(source: Source) -> Node:
-    """The tree of `source`. Raises CelLoadError with the position of what is wrong."""
-    try:
-        scanned = scan(source.text)
-    except ScanError as error:
-        raise source.error(error.detail, error.offset) from None
-    try:
-        tree = CELParser().parse(scanned.masked)
-    except CELParseError as error:
-        raise source.error("syntax error", _offset(source.text, error.line, error.column)) from None
-    except (LarkError, RecursionError, TypeError, ValueError):
-        raise source.error("syntax error", 0) from None
-    return _Fold(source, scanned.literals).node(tree, 0, 0)
-
-
-def _offset(text: str, line: int | None, column: int | None) -> int:
-    if not line or not column or line < 0 or column < 0:
-        return len(text.rstrip())
-    starts = text.split("\n")
-    return min(sum(len(part) + 1 for part in starts[: line - 1]) + column - 1, len(text))
-
-
-_CHAIN = frozenset(
-    {
-        "expr",
-        "conditionalor",
-        "conditionaland",
-        "relation",
-        "addition",
-        "multiplication",
-        "unary",
-        "member",
-        "primary",
-        "paren_expr",
-    }
-)
-_BINARY = {
-    "relation_lt": "<",
-    "relation_le": "<=",
-    "relation_ge": ">=",
-    "relation_gt": ">",
-    "relation_eq": "==",
-    "relation_ne": "!=",
-    "relation_in": "in",
-    "addition_add": "+",
-    "addition_sub": "-",
-    "multiplication_mul": "*",
-    "multiplication_div": "/",
-    "multiplication_mod": "%",
-}
-
-
-class _Fold:
-    """Folds the parse tree; lark's trees are untyped, so `Any` stops here."""
-
-    def __init__(self, source: Source, literals: Mapping[int, str | bytes]) -> None:
-        self.source = source
-        self.literals = literals
-        self.count = 0
-
-    def node(self, tree: Any, level: int, pos: int) -> Node:
-        tree = _unwrap(tree)
-        found = getattr(tree.meta, "start_pos", None)
-        pos = pos if found is None else found  # cel-python's `true` and `false` have no position
-        self.count += 1
-        if self.count > MAX_NODES or level > MAX_LEVELS:
-            raise self.source.error("the condition is too deeply nested or too large: split it into several rules", pos)
-        level += 1
-        data = str(tree.data)
-        match data:
-            case "literal":
-                return self.literal(tree.children[0], pos)
-            case "ident" | "dot_ident":
-                return Name(pos, str(tree.children[0]), data == "dot_ident")
-            case "expr":
-                test, yes, no = (self.node(child, level, pos) for child in tree.children)
-                return Choice(pos, test, yes, no)
-            case "conditionalor" | "conditionaland":
-                args = tuple(self.node(child, level, pos) for child in _flatten(tree, data))
-                return Logic(pos, "or" if data == "conditionalor" else "and", args)
-            case "relation" | "addition" | "multiplication":
-                operator, right = tree.children
-                left = self.node(operator.children[0], level, pos)
-                return Binary(pos, _BINARY[str(operator.data)], left, self.node(right, level, pos))
-            case "unary":
-                operator, arg = tree.children
-                return Unary(pos, "!" if operator.data == "unary_not" else "-", self.node(arg, level, pos))
-            case "member_dot":
-                base, field = tree.children
-                return Select(field.start_pos, self.node(base, level, pos), str(field))
-            case "member_index":
-                base, key = tree.children
-                return Index(pos, self.node(base, level, pos), self.node(key, level, pos))
-            case "list_lit":
-                return Items(pos, self.args(tree.children, level, pos))
-            case "map_lit":
-                flat = self.args(tree.children, level, pos)
-                return Entries(pos, tuple(zip(flat[::2], flat[1::2], strict=True)))
-            case "ident_arg" | "member_dot_arg":
-                target = None if data == "ident_arg" else self.node(tree.children[0], level, pos)
-                name, *rest = tree.children[0 if target is None else 1 :]
-                return Call(name.start_pos, str(name), target, self.args(rest, level, pos))
-        raise self.source.error("messages and `.name()` calls are not supported", pos)
-
-    def args(self, children: list[Any], level: int, pos: int) -> tuple[Node, ...]:
-        return tuple(self.node(child, level, pos) for child in (children[0].children if children else []))
-
-    def literal(self, token: Token, pos: int) -> Literal:
-        text = str(token)
-        match token.type:
-            case "STRING_LIT" | "MLSTRING_LIT" | "BYTES_LIT":
-                return Literal(pos, self.literals[pos])
-            case "BOOL_LIT":
-                return Literal(pos, text == "true")
-            case "NULL_LIT":
-                return Literal(pos, None)
-            case "INT_LIT":
-                value = int(text, 16 if "x" in text else 10) if len(text) < 40 else 1 << 64
-                if not -(2**63) <= value < 2**63:
-                    raise self.source.error("the integer does not fit into 64 bits", pos)
-                return Literal(pos, value)
-            case "FLOAT_LIT":
-                number = float(text)
-                if number in (float("inf"), float("-inf")):
-                    raise self.source.error("the number does not fit into a double", pos)
-                return Literal(pos, number)
-        raise self.source.error("this kind of literal is not supported", pos)
-
-
-def _unwrap(tree: Tree[Any]) -> Tree[Any]:
-    while tree.data in _CHAIN and len(tree.children) == 1 and isinstance(tree.children[0], Tree):
-        tree = tree.children[0]
-    return tree
-
-
-def _flatten(tree: Tree[Any], data: str) -> list[Any]:
-    """The operands of `a && b && …`, left to right; && and || are associative in CEL, errors included."""
-    args: list[Any] = []
-    current: Any = tree
-    while current.data == data and len(current.children) == 2:
-        args.append(current.children[1])
-        current = _unwrap(current.children[0])
-    args.append(current)
-    return args[::-1]

@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from shield.policy.cel import CelError, CelLoadError, Schema, compile_expression
-from shield.policy.cel.syntax import Binary, Call, Choice, Items, Literal, Logic, Name, Node, Select
+from shield.policy.cel.syntax import Binary, Call, Choice, Items, Literal, Logic, Name, Node, Select, parts, walk
 from shield.policy.compiled import Rule
 from shield.policy.lint.finding import CODES, Finding
 from shield.policy.lint.vocabulary import unknown_word
 from shield.policy.tools.logic import always, form, never
 from shield.policy.tools.sources import Sources
-from shield.policy.tools.tree import both, is_macro, negated, parts, walk, written
+from shield.policy.tools.tree import both, is_macro, negated, written
 from shield.types import Effect
 
 __all__ = ["check_condition"]
@@ -19,9 +19,11 @@ def check_condition(rule: Rule, sources: Sources) -> Iterator[Finding]:
     """SH001, SH002, SH003, SH007, SH019 and SH020 for one rule."""
     tree = sources.tree(rule)
     if rule.types is not None and not rule.types:
-        yield _finding(
-            "SH002", rule, sources, tree, "`actions` and the condition name no type together", "name the same types"
-        )
+        said, fix = "`actions` and the condition name no type together", "name the same types"
+        if rule.text.actions is None:
+            said = "the condition holds for no action type: an action has one"
+            fix = 'write `action.type in ["…", "…"]` for either of them'
+        yield _finding("SH002", rule, sources, tree, said, fix)
         return
     if tree is None:
         return

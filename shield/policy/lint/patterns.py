@@ -8,12 +8,12 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from shield.policy.cel.syntax import Call, Choice, Literal, Name, Node, Select, Unary
+from shield.policy.cel.syntax import Call, Choice, Literal, Name, Node, Select, Unary, parts, walk
 from shield.policy.compiled import Rule
 from shield.policy.lint.finding import CODES, Finding
 from shield.policy.rule import Grant
 from shield.policy.tools.sources import Sources
-from shield.policy.tools.tree import is_macro, parts, walk
+from shield.policy.tools.tree import is_macro
 from shield.types import Effect
 
 __all__ = ["check_patterns"]

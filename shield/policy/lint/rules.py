@@ -3,13 +3,12 @@
 from collections.abc import Iterator
 
 from shield.actions.registry import FieldRole, lookup
-from shield.policy.cel.syntax import Name, Node, Select
+from shield.policy.cel.syntax import Name, Node, Select, walk
 from shield.policy.compiled import Rule
 from shield.policy.lint.finding import CODES, Finding
 from shield.policy.rule import Grant, RuleOrigin
 from shield.policy.tools.logic import Form, OneOf, form
 from shield.policy.tools.sources import Sources
-from shield.policy.tools.tree import walk
 from shield.types import Effect, Operation, Tier
 
 __all__ = ["check_rule"]

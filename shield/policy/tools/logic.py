@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Final
 
-from shield.policy.cel.syntax import Binary, Call, Choice, Items, Literal, Logic, Name, Node, Select, Unary
-from shield.policy.tools.tree import both, is_macro, negated, parts, rebuilt, written
+from shield.policy.cel.syntax import Binary, Call, Choice, Items, Literal, Logic, Name, Node, Select, Unary, parts
+from shield.policy.tools.tree import both, is_macro, negated, rebuilt, written
 
 __all__ = ["Bounds", "Claim", "Form", "Itself", "OneOf", "Quantified", "always", "form", "implies", "never"]
 

@@ -13,12 +13,12 @@ from enum import StrEnum
 from typing import Final
 
 from shield.errors import PolicyError
-from shield.policy.cel.syntax import Binary, Call, Items, Literal, Logic, Name, Node, Select, Unary
+from shield.policy.cel.syntax import Binary, Call, Items, Literal, Logic, Name, Node, Select, Unary, parts
 from shield.policy.compiled import Rule
 from shield.policy.reader import Mark
 from shield.policy.tools.points import points
 from shield.policy.tools.sources import Sources
-from shield.policy.tools.tree import is_macro, negated, parts, rebuilt, written
+from shield.policy.tools.tree import is_macro, negated, rebuilt, written
 from shield.types import Effect, Json, Tier
 
 __all__ = ["Change", "Mutant", "bred", "changes", "sample"]

@@ -7,8 +7,8 @@ false: what `&&`, `||` and `?:` stand before it are part of them. Inside a macro
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from shield.policy.cel.syntax import Call, Choice, Literal, Logic, Node, Unary
-from shield.policy.tools.tree import both, is_macro, negated, parts, written
+from shield.policy.cel.syntax import Call, Choice, Literal, Logic, Node, Unary, parts
+from shield.policy.tools.tree import both, is_macro, negated, written
 
 __all__ = ["Point", "points"]
 

@@ -1,6 +1,6 @@
 """The tree of a condition taken apart, put together again and written as CEL."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from shield.policy.cel.syntax import (
@@ -16,9 +16,10 @@ from shield.policy.cel.syntax import (
     Node,
     Select,
     Unary,
+    walk,
 )
 
-__all__ = ["both", "is_macro", "negated", "parts", "rebuilt", "start", "walk", "written"]
+__all__ = ["both", "is_macro", "negated", "rebuilt", "start", "written"]
 
 _MACROS = frozenset({"exists", "all", "exists_one", "map", "filter"})
 _LEVELS = {"<": 3, "<=": 3, ">": 3, ">=": 3, "==": 3, "!=": 3, "in": 3, "+": 4, "-": 4, "*": 5, "/": 5, "%": 5}
@@ -36,30 +37,6 @@ def is_macro(node: Node) -> bool:
         and len(node.args) >= 2
         and isinstance(node.args[0], Name)
     )
-
-
-def parts(node: Node) -> tuple[Node, ...]:
-    """The nodes directly below, in the order of the text."""
-    match node:
-        case Select():
-            return (node.base,)
-        case Index():
-            return (node.base, node.key)
-        case Call():
-            return node.args if node.target is None else (node.target, *node.args)
-        case Items():
-            return node.items
-        case Entries():
-            return tuple(side for entry in node.entries for side in entry)
-        case Unary():
-            return (node.arg,)
-        case Binary():
-            return (node.left, node.right)
-        case Logic():
-            return node.args
-        case Choice():
-            return (node.test, node.yes, node.no)
-    return ()
 
 
 def rebuilt(node: Node, below: Sequence[Node]) -> Node:
@@ -86,13 +63,6 @@ def rebuilt(node: Node, below: Sequence[Node]) -> Node:
         case Choice():
             return replace(node, test=below[0], yes=below[1], no=below[2])
     return node
-
-
-def walk(node: Node) -> Iterator[Node]:
-    """The node and everything below it, in the order of the text."""
-    yield node
-    for part in parts(node):
-        yield from walk(part)
 
 
 def start(node: Node) -> int:
@@ -145,10 +115,15 @@ def _text(node: Node) -> tuple[str, int]:
             return f"{_at(node.left, level)} {node.op} {_at(node.right, level + 1)}", level
         case Logic():
             level, word = (_AND, "&&") if node.op == "and" else (_OR, "||")
-            return f" {word} ".join(_at(arg, level + 1) for arg in node.args), level
+            # what macros bring may be of the same kind; associative, errors included
+            return f" {word} ".join(_at(arg, level + (not _is_logic(arg, node.op))) for arg in node.args), level
         case Choice():
             test, yes, no = _at(node.test, _OR), _at(node.yes, _OR), _at(node.no, _CHOICE)
             return f"{test} ? {yes} : {no}", _CHOICE
+
+
+def _is_logic(node: Node, op: str) -> bool:
+    return isinstance(node, Logic) and node.op == op
 
 
 def _at(node: Node, level: int) -> str:

@@ -144,7 +144,7 @@ def test_trust_allow_block_ask_approve_deny_and_stop(place):
         terminal.until(r"\| 42")
         terminal.until("agentctl> ")
 
-        terminal.type('!python3 -c \'open("made", "w")\'\n')
+        terminal.type('!python3 -c \'import ctypes; open("made", "w")\'\n')
         terminal.until("s left: ")
         terminal.answer("no")
         terminal.until("BLOCK")

@@ -7,7 +7,7 @@ import pytest
 from shell_world import HOME, WS, facts
 from shield.facts.made import MadeFile
 from shield.facts.programs.literals import literal_deeds
-from shield.facts.programs.python_code import MAX_CODE, python_deeds
+from shield.facts.programs.python.code import MAX_CODE, python_deeds
 from shield.types import RunsCode
 
 KEY = f"{HOME}/.ssh/id_rsa"
@@ -233,6 +233,16 @@ def test_of_what_several_commands_are_fed_only_what_is_seen_counts():
         assert [command for command in found.commands if command.name == "python3"][-1].runs_code is RunsCode.INLINE, (
             line
         )
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["open('/a\\udcff')", "x('/b\\ud800')", "import os; os.system('ls \\udcff')", 'import os; os.remove("\\ud800")'],
+)
+def test_half_a_character_is_no_part_of_a_fact(code):
+    found = given(PY, code)
+    assert repr(found).encode("utf-8")
+    assert not [path for path in found.paths if not path.raw.isascii()]
 
 
 def test_sizes_are_bounded_and_nothing_is_raised():

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from model_world import CASES, entries, facts, only_looks, written
-from shield.facts.programs.model import models
+from shield.facts.programs.library import models
 
 _ENTRIES = entries()
 

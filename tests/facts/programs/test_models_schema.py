@@ -8,7 +8,8 @@ import pytest
 import yaml
 
 from model_world import MODELS
-from shield.facts.programs.model import Model, Use, load_models, models
+from shield.facts.programs.library import Library, load_models, models
+from shield.facts.programs.model import Model, Use
 from shield.facts.programs.special import SPECIALS
 from shield.facts.shell.builtins import BUILTIN_SPECIALS
 from shield.types import Operation, RunsCode
@@ -127,3 +128,47 @@ def test_subcommands_by_pattern():
     found = load_models(text, "x.yaml")["x"]
     does = [str(*(found.sub(name) or found).does) for name in ("get-b", "get-b-token", "put", "get-a")]
     assert does == ["read", "write", "delete", "network"]
+
+
+def test_an_entry_read_by_itself_is_the_entry_of_its_file():
+    whole = {}
+    for file in sorted(MODELS.glob("*.yaml")):
+        whole |= load_models(file.read_text("utf-8"), file.name)
+    found = models()
+    assert list(found) == list(whole)
+    assert len(found) == len(whole) > 1000
+    assert all(found[name] == model and found.get(name) == model for name, model in whole.items())
+
+
+def test_only_what_is_asked_for_is_read():
+    library = Library(
+        {"x.yaml": "a:\n  same: b\n\nb c:  # more\n  does: read\n'd': {same: b, does: write}\ne: {does: frob}\n"}
+    )
+    assert list(library) == ["a", "b", "c", "d", "e"]
+    assert library["a"].does == library["b"].does == library["c"].does == {Operation.READ}
+    assert library["a"].name == "a"
+    assert library["d"].does == {Operation.WRITE}
+    text = "a: {does: &seen read}\nb: {subcommands: {c: &verbs {does: *seen}}}\nc: {subcommands: {d: *verbs}}\n"
+    assert Library({"x.yaml": text})["c"].sub("d").does == {Operation.READ}
+    assert "f" not in library
+    assert library.get("f") is None
+    with pytest.raises(KeyError):
+        library["f"]
+    with pytest.raises(ValueError, match=r"x.yaml: e: 'frob'"):
+        library["e"]
+
+
+@pytest.mark.parametrize(
+    ("texts", "said"),
+    [
+        ({"x.yaml": "a: {}\nb: {}\n'a': {}\n"}, "x.yaml: `a` is described twice"),
+        ({"x.yaml": "a: {}\n", "y.yaml": "c a: {}\n"}, "y.yaml: `a` is described twice"),
+        ({"x.yaml": "- a\n"}, "x.yaml: not a mapping"),
+        ({"x.yaml": ""}, "x.yaml: not a mapping"),
+        ({"x.yaml": "- a\nb: {}\n"}, "x.yaml: not a mapping"),
+        ({"x.yaml": "b: {}\n? a\n: {}\n"}, "x.yaml: not a mapping"),
+    ],
+)
+def test_a_library_that_is_none(texts, said):
+    with pytest.raises(ValueError, match=re.escape(said)):
+        Library(texts)

@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model_world import entries, facts
-from shield.facts.programs.model import ALL_OPERATIONS, Model, Option, Use, models
+from shield.facts.programs.library import models
+from shield.facts.programs.model import ALL_OPERATIONS, Model, Option, Use
 
 # Entries whose options getopt_long(3) would read, and that no reader in code reads anew.
-_OWN_WORDS = frozenset(("ps", "packed", "curl", "netcat", "ssh", "scp", "rsync", "lookup", "socat", "find", "dd"))
+_OWN_WORDS = frozenset(("jq", "ps", "packed", "curl", "netcat", "ssh", "scp", "rsync", "lookup", "socat", "find", "dd"))
 _PLAIN = tuple(
     sorted(
         names[0]

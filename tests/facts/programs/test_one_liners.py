@@ -4,7 +4,7 @@ import pytest
 
 from shell_world import WS, facts, place
 from shield.facts.made import MadeFile
-from shield.facts.programs.node_proof import node_proven
+from shield.facts.programs.javascript.proof import node_proven
 from shield.facts.programs.perl_proof import perl_proven, plain_operand
 from shield.types import Access, Operation, RunsCode
 

@@ -9,7 +9,7 @@ import pytest
 
 from shield.facts.local import LocalFiles
 from shield.facts.place import Place
-from shield.facts.programs.git_index import holds_gitlinks
+from shield.facts.programs.git.index import holds_gitlinks
 from shield.facts.shell import analyse
 from shield.types import RunsCode
 

@@ -4,7 +4,8 @@ import pytest
 
 from model_world import WORLD
 from shell_world import facts
-from shield.facts.programs.model import ALL_OPERATIONS, load_models, models
+from shield.facts.programs.library import load_models, models
+from shield.facts.programs.model import ALL_OPERATIONS
 from shield.facts.programs.special import SPECIALS
 from shield.facts.shell import analyse
 from shield.facts.shell.builtins import BUILTIN_SPECIALS

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from shell_world import WS, accesses, facts, place
 from shield.facts.made import MadeFile
-from shield.facts.programs.model import load_models, models
+from shield.facts.programs.library import load_models, models
 from shield.facts.programs.requirements import read_requirements
 from shield.types import Access, Dynamic, RunsCode
 

@@ -75,7 +75,7 @@ TRICKS = [
     ("python -c", "python3 -P -c 'import os; os.system(\"id\")'", "python3 --version"),
     ("CVE-2026-53820: timeout wrapper", "timeout 5 ./evil", "timeout 5 ls"),
     ("env -S", "env -S './evil x'", "env LANG=C ls"),
-    ("env -i", "env -i ls", "env LC_ALL=C ls"),
+    ("env -i", "env -i PATH=/tmp/x ls", "env -i ls"),
     ("the shell's own script", "bash x.sh", "bash -c 'ls -la'"),
     ("bash -c with a variable", 'bash -c "$REPLY"', "bash -c 'cat README.md'"),
     ("bash -i", "bash -ic ls", "bash -ec ls"),

@@ -185,7 +185,7 @@ def test_what_is_set_again_is_exported_no_more():
         ("$X a", Dynamic.PROGRAM),
         ("pytest $X", Dynamic.CODE),
         ("timeout $X find $dir", Dynamic.CODE),
-        ("find $dir -exec ./x {} +", Dynamic.CODE),
+        ("find $dir -exec $X {} +", Dynamic.CODE),
         ('sed -i "$X" a', Dynamic.CODE),
         ('awk "$X" a', Dynamic.CODE),
         ("find $(cat a)", Dynamic.CODE),

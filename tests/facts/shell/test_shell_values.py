@@ -11,7 +11,7 @@ import pytest
 from scale import scale, seed
 from shield.facts.local import LocalFiles
 from shield.facts.place import Place
-from shield.facts.programs.model import models
+from shield.facts.programs.library import models
 from shield.facts.shell import Analyser
 from shield.facts.shell.grammar.reader import read_line
 from shield.facts.shell.grammar.script import Script

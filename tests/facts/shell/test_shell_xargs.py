@@ -44,7 +44,7 @@ NOT_UNDERSTOOD = [
     "find . -exec echo x ';' -print | xargs cat",
     "find $(cat list) | xargs cat",
     "find -L -- -x | xargs cat",
-    "grep -rl x | xargs cat",  # names begin with whatever stands in the directory
+    "grep -rl x | sed s,a,b, | xargs cat",
     "grep -r x src | xargs cat",
     "grep -rlZ x src | xargs cat",
     "grep -rlc x src | xargs cat",

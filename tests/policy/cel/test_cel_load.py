@@ -4,7 +4,6 @@ import sys
 import time
 
 import pytest
-from celpy.celparser import CELParser
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -55,7 +54,7 @@ REFUSED = [
     ("action.type == 'a')", 19, "closes nothing", None),
     ("action.type == '\\q'", 16, "unknown escape", None),
     ("action.type == '\\ud800'", 16, "no character", None),
-    ("action.type ==", 13, "syntax error", None),
+    ("action.type ==", 15, "a value is expected, not the end", None),
     ("action..type == 'a'", 8, "syntax error", None),
     ("", 1, "empty", None),
     ("  // nothing", 1, "empty", None),
@@ -162,17 +161,3 @@ def test_nothing_but_a_load_error_escapes(text: str) -> None:
     assert found.line is not None
     assert found.column is not None
     assert min(found.line, found.column) >= 1
-
-
-def test_the_grammar_has_no_more_to_say() -> None:
-    """The fold knows every kind of node of the grammar; a new release of the parser that adds one is seen here."""
-    CELParser()
-    assert CELParser.CEL_PARSER is not None
-    rules = {str(rule.origin.name) for rule in CELParser.CEL_PARSER.rules}
-    assert {name for name in rules if not name.startswith("_")} == {
-        "expr", "conditionalor", "conditionaland", "relation", "relation_lt", "relation_le", "relation_gt", "relation_ge",
-        "relation_eq", "relation_ne", "relation_in", "addition", "addition_add", "addition_sub", "multiplication",
-        "multiplication_mul", "multiplication_div", "multiplication_mod", "unary", "unary_not", "unary_neg", "member",
-        "member_dot", "member_dot_arg", "member_index", "member_object", "primary", "dot_ident_arg", "dot_ident", "ident_arg",
-        "ident", "paren_expr", "list_lit", "map_lit", "exprlist", "fieldinits", "mapinits", "literal",
-    }  # fmt: skip

@@ -157,7 +157,7 @@ def _plain(script: Script) -> bool:
 
 
 def _constant(word: Word) -> bool:
-    return all(part.kind is LITERAL for part in word)
+    return word[0].kind is LITERAL if len(word) == 1 else all(part.kind is LITERAL for part in word)
 
 
 def _constant_target(redirect: RedirectNode) -> bool:

@@ -42,6 +42,9 @@ def read_within(text: str, budget: Budget) -> Script:
     return Reader(text, budget).whole()
 
 
+_ENDS = frozenset(("", ")", ";"))
+
+
 class Reader(Compounds):
     """Lists and pipelines."""
 
@@ -56,7 +59,9 @@ class Reader(Compounds):
     def stops(self) -> bool:
         """No command begins here: the end, `)`, the end of a clause, or a reserved word that closes something."""
         char = self.peek()
-        return char in (")", "") or self.text.startswith((";;", ";&"), self.at) or self.closing() != ""
+        if char in _ENDS:
+            return char != ";" or self.text.startswith((";;", ";&"), self.at)
+        return self.closing() != ""
 
     def and_or(self) -> AndOr:
         pipelines = [self.pipeline()]

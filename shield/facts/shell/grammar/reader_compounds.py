@@ -59,14 +59,16 @@ class Compounds(Conditions):
 
     def command(self) -> Command:
         self.budget.spend()
-        function = _FUNCTION.match(self.text, self.at)
-        if function is not None and not self.reserved():
+        word = self.reserved()
+        if not word and self.peek() != "(":
+            function = _FUNCTION.match(self.text, self.at)
+            if function is None:
+                return self.simple()
             self.at = function.end()
             return self.function_body(function[1])
         found = self.compound()
         if found is not None:
             return found
-        word = self.reserved()
         if word == "function":
             return self.function()
         if word == "coproc":
@@ -81,6 +83,9 @@ class Compounds(Conditions):
         char = self.peek()
         if char == "(":
             return self.expression_command() if self.text.startswith("((", self.at) else self.subshell()
+        word = self.reserved()
+        if not word:
+            return None
         readers: dict[str, Callable[[], Command]] = {
             "{": self.group_command,
             "if": self.conditional,
@@ -91,7 +96,7 @@ class Compounds(Conditions):
             "case": self.case,
             "[[": self.test,
         }
-        read = readers.get(self.reserved())
+        read = readers.get(word)
         if read is None:
             return None
         self.deeper()

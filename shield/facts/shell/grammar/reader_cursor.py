@@ -13,6 +13,7 @@ __all__ = ["META", "Budget", "Cursor"]
 # What ends a word where it is not quoted.
 META = frozenset(" \t\n|&;<>()")
 _BLANK = re.compile(r"[ \t]*")
+_SKIPPED = frozenset(" \t#\\\n")
 _DELIMITER = re.compile(r"""([A-Za-z0-9_.+,:@%/=^!-]+)|\\([A-Za-z0-9_.+,:@%/=^!-]+)|'([^'\n]+)'|"([^"\\$`\n]+)\"""")
 
 
@@ -23,13 +24,13 @@ class Budget:
     left: int
     spent: int = field(default=0)
 
-    def spend(self) -> None:
-        """Take one step.
+    def spend(self, steps: int = 1) -> None:
+        """Take so many steps.
 
         Raises:
-            RefusedLineError: there is none left.
+            RefusedLineError: there are none left.
         """
-        self.spent += 1
+        self.spent += steps
         if self.spent > self.left:
             raise RefusedLineError("too many steps")
 
@@ -98,7 +99,7 @@ class Cursor(ABC):
 
     def blanks(self, *, newlines: bool = False) -> None:
         """Skip blanks, continuations, comments where a word could begin, and newlines if they mean nothing here."""
-        while True:
+        while self.at < self.end and self.text[self.at] in _SKIPPED:
             self.budget.spend()
             match = _BLANK.match(self.text, self.at)
             assert match is not None

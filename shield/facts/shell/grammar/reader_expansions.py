@@ -223,9 +223,23 @@ class Expansions(Words):
         elif char == "`":
             self.backticks(parts, quoted=True)
         elif char == "$" and not self.text.startswith(("$'", '$"'), self.at):
+            start = self.at
             self.dollar(parts, quoted=True)
+            if self.text.startswith("${", start) and not _balanced(self.text[start : self.at]):
+                # bash ends `((` at the parenthesis that closes it, whether it stands within braces or not.
+                raise RefusedLineError("parenthesis in an expansion within an expression")
         else:
             raise RefusedLineError("expression")
+
+
+def _balanced(text: str) -> bool:
+    """Whether every parenthesis in it closes one that was opened, or is closed."""
+    depth = 0
+    for char in text:
+        depth += (char == "(") - (char == ")")
+        if depth < 0:
+            return False
+    return depth == 0
 
 
 def _trimmed(word: Word) -> Word:

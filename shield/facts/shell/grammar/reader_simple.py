@@ -5,8 +5,10 @@ import re
 from shield.facts.shell.grammar.reader_cursor import META
 from shield.facts.shell.grammar.reader_expansions import Expansions
 from shield.facts.shell.grammar.script import (
+    LITERAL,
     Assignment,
     Item,
+    Part,
     RedirectNode,
     RefusedLineError,
     Simple,
@@ -19,6 +21,13 @@ _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\+?=|\[)")
 _REDIRECT = re.compile(r"<<<|<<-|<<|&>>|&>|>>|>\||>&|<&|<>|>|<")
 _DESCRIPTOR = re.compile(r"([0-9]{1,9})(?=[<>](?!\())")
 _NAMED_FD = re.compile(r"\{[A-Za-z_][A-Za-z0-9_]*\}\Z")
+# Most of what is typed: words of characters that mean themselves where they stand, up to what ends a word and is no
+# redirection. None of them is a comment, and the first of a command is no assignment.
+_ENDED = r"(?=[ \t\n|;&)]|\Z)"
+_FURTHER_WORD = rf"[A-Za-z0-9_./:=@%+,\-{{}}\[\]*?!^~]++{_ENDED}"
+_COMMAND = re.compile(rf"[A-Za-z0-9_./:@%+,\-]++{_ENDED}(?:[ \t]++{_FURTHER_WORD})*+")
+_FURTHER = re.compile(rf"{_FURTHER_WORD}(?:[ \t]++{_FURTHER_WORD})*+")
+_ENDS = frozenset(("", "\n", "|", ";", ")"))
 _RESERVED_TEXT = """
 ! [[ ]] { } if then else elif fi for while until do done case esac select function in coproc time
 """
@@ -32,10 +41,21 @@ class SimpleCommands(Expansions):
         redirects: list[RedirectNode] = []
         while True:
             self.blanks()
+            char = self.peek()
+            if char in _ENDS:
+                break
+            run = (_FURTHER if words else _COMMAND).match(self.text, self.at)
+            if run is not None:
+                self.at = run.end()
+                plain = run[0].split()
+                self.budget.spend(len(plain))
+                if not words:
+                    _refuse_reserved(plain[0], bare=redirects == [] == assignments)
+                words.extend([(Part(LITERAL, text, False),) for text in plain])
+                continue
             if self.redirects_into(redirects):
                 continue
-            char = self.peek()
-            if char == "" or (char in META and not self.text.startswith(("<(", ">("), self.at)):
+            if char in META and not self.text.startswith(("<(", ">("), self.at):
                 break
             if not words and self.assigned_into(assignments, after=bool(redirects)):
                 continue
@@ -45,8 +65,8 @@ class SimpleCommands(Expansions):
             source = self.text[start : self.at] if follows in ("<", ">") or not words else ""
             if follows in ("<", ">") and _NAMED_FD.match(source):
                 raise RefusedLineError("named descriptor")
-            if not words and source in RESERVED and not (source == "time" and redirects == [] == assignments):
-                raise RefusedLineError("reserved word")
+            if not words:
+                _refuse_reserved(source, bare=redirects == [] == assignments)
             words.append(word)
         if not (assignments or words or redirects):
             raise RefusedLineError("a command is missing")
@@ -155,3 +175,9 @@ class SimpleCommands(Expansions):
         if self.peek() and (self.peek() not in META or self.peek() in "<>("):
             raise RefusedLineError("text after an array")
         return tuple(items)
+
+
+def _refuse_reserved(source: str, *, bare: bool) -> None:
+    """`source` stands where a command's name does. With nothing before it, `bare`, `time` behind `|` is a program."""
+    if source in RESERVED and not (source == "time" and bare):
+        raise RefusedLineError("reserved word")

@@ -5,7 +5,6 @@ lists. `complete` says whether nothing but known nodes stood there; the grammar 
 (a backtick in `"${x:-…}"`, `r\\<newline>m`, CR), so that alone is never consent.
 """
 
-import re
 from dataclasses import dataclass
 
 import tree_sitter
@@ -13,7 +12,6 @@ import tree_sitter_bash
 
 from shield.facts.shell.grammar.script import (
     LITERAL,
-    MAX_DEPTH,
     AndOr,
     Assignment,
     Command,
@@ -24,41 +22,14 @@ from shield.facts.shell.grammar.script import (
     Script,
     Simple,
     Word,
-    ansi_c,
     joined,
 )
+from shield.facts.shell.grammar.tree_words import WORDS, TreeWords
 
 __all__ = ["Tree", "read_tree"]
 
 _LANGUAGE = tree_sitter.Language(tree_sitter_bash.language())
-_MAX_NODES = 20_000
-_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
-_DQ_ESCAPE = re.compile(r'\\([$`"\\])')
-_BACKTICKS = re.compile(r"`([^`]*)`")
-_PARAMETER = re.compile(r"\s*\$\{([A-Za-z_][A-Za-z0-9_]*)\}\Z")
 _PLAIN_COMMANDS = frozenset({"command", "declaration_command", "unset_command", "test_command"})
-_WORDS = frozenset(
-    {
-        "word",
-        "number",
-        "string",
-        "raw_string",
-        "ansi_c_string",
-        "translated_string",
-        "concatenation",
-        "simple_expansion",
-        "expansion",
-        "command_substitution",
-        "process_substitution",
-        "arithmetic_expansion",
-        "brace_expression",
-        "variable_name",
-        "special_variable_name",
-        "test_operator",
-        "regex",
-        "extglob_pattern",
-    }
-)
 # Compound statements: their commands are listed; what they say as a whole is for the other parsers.
 _SEPARATORS = frozenset({";", "\n", "&", "&&", "||", ";;", "comment", "heredoc_start", "heredoc_end"})
 
@@ -91,23 +62,17 @@ def _root(text: bytes) -> tree_sitter.Node:
     return tree_sitter.Parser(_LANGUAGE).parse(text).root_node if root.has_error else root
 
 
-class _Walker:
+class _Walker(TreeWords):
     def __init__(self, text: bytes) -> None:
-        self.text = text
-        self.complete = True
+        super().__init__(text)
         self.functions: set[str] = set()
-        self.extra: list[AndOr] = []
-        self.nodes = 0
 
-    def source(self, node: tree_sitter.Node) -> str:
-        return self.text[node.start_byte : node.end_byte].decode("utf-8", "replace")
-
-    def enter(self, depth: int) -> bool:
-        self.nodes += 1
-        if depth > 20 * MAX_DEPTH or self.nodes > _MAX_NODES:
-            self.complete = False
-            return False
-        return True
+    def lists_in(self, text: bytes, depth: int) -> list[AndOr]:
+        inner = _Walker(text)
+        inner.nodes = self.nodes
+        found = inner.statements(_root(text), depth)
+        self.nodes = inner.nodes
+        return found
 
     # --- statements -------------------------------------------------------------------------------------------------
 
@@ -170,7 +135,11 @@ class _Walker:
             stages: list[Simple] = []
             whole = True
             for child in node.children:
-                if child.type in ("|", "|&", "comment"):
+                kind = child.type
+                if kind in ("|", "|&", "comment"):
+                    continue
+                if kind in _PLAIN_COMMANDS and self.enter(depth + 1):
+                    stages.append(self.simple(child, depth + 2))
                     continue
                 inner: list[Pipeline] = []
                 whole &= self.flatten(child, inner, operators, depth + 1)
@@ -225,7 +194,7 @@ class _Walker:
                 or kind.startswith("variable_assignment")
             ):
                 out.extend(self.statement(child, depth + 1))
-            elif kind in _WORDS:
+            elif kind in WORDS:
                 word = self.word(child, depth + 1)
                 out.extend(self.extra)
                 self.extra = []
@@ -254,16 +223,16 @@ class _Walker:
             return Simple((self.assignment(node, depth),))
         for child in node.children:
             kind = child.type
-            if kind == "command_name":
-                words.append(self.word(child.children[0], depth + 1) if child.children else self.word(child, depth))
+            if kind in WORDS:
+                words.append(self.word(child, depth + 1))
+            elif kind == "command_name":
+                words.append(self.word(child.children[0], depth + 1) if child.child_count else self.word(child, depth))
             elif kind == "variable_assignment" and not declares:
                 assignments.append(self.assignment(child, depth + 1))
             elif kind == "variable_assignment":
                 words.append(self.declared(child, depth + 1))
             elif kind.endswith("_redirect"):
                 self.redirect(child, redirects, words, depth)
-            elif kind in ("variable_name", "special_variable_name") or kind in _WORDS:
-                words.append(self.word(child, depth + 1))
             elif kind == "comment":
                 continue
             else:
@@ -274,7 +243,7 @@ class _Walker:
         """The words of a `[ … ]` expression, or of something unknown, flattened."""
         if not self.enter(depth):
             return
-        if node.type in _WORDS:
+        if node.type in WORDS:
             words.append(self.word(node, depth))
         elif not node.children:
             text = self.source(node)
@@ -291,7 +260,7 @@ class _Walker:
         name = node.child_by_field_name("name")
         value = node.child_by_field_name("value")
         append = any(child.type == "+=" for child in node.children)
-        plain = name is not None and name.type == "variable_name" and (value is None or value.type in _WORDS)
+        plain = name is not None and name.type == "variable_name" and (value is None or value.type in WORDS)
         if not plain:
             self.complete = False
             for child in node.children:
@@ -316,7 +285,7 @@ class _Walker:
                 digits = self.source(child)
                 fd = int(digits) if digits.isdigit() and len(digits) < 10 else None
                 self.complete &= fd is not None
-            elif kind in _WORDS:
+            elif kind in WORDS:
                 targets.append(self.word(child, depth + 1))
             elif kind == "heredoc_body":
                 before = len(self.extra)
@@ -339,126 +308,8 @@ class _Walker:
         redirects.append(RedirectNode(op, fd, targets[0] if targets else ()))
         words.extend(targets[1:])
 
-    # --- words ------------------------------------------------------------------------------------------------------
-
-    def word(self, node: tree_sitter.Node, depth: int) -> Word:
-        parts: list[Part] = []
-        self.parts(node, parts, depth, quoted=False)
-        return joined(parts)
-
-    def parts(self, node: tree_sitter.Node, parts: list[Part], depth: int, *, quoted: bool) -> None:
-        if not self.enter(depth):
-            parts.append(Part(PartKind.UNKNOWN, "", quoted))
-            return
-        kind = node.type
-        source = self.source(node)
-        if kind in ("word", "number", "variable_name", "special_variable_name", "test_operator") or (
-            kind in ("regex", "extglob_pattern") and not quoted
-        ):
-            if node.child_count:
-                self.complete = False
-            _unquoted(source, parts)
-        elif kind == "raw_string":
-            parts.append(Part(LITERAL, source[1:-1], True))
-        elif kind == "ansi_c_string":
-            value = ansi_c(source[2:-1])
-            unknown = value is None
-            parts.append(Part(PartKind.UNKNOWN if unknown else LITERAL, value or "", True))
-        elif kind in ("string", "translated_string"):
-            self.string(node, parts, depth)
-        elif kind == "concatenation":
-            end = node.start_byte
-            for child in node.children:
-                self.complete &= child.start_byte == end
-                end = child.end_byte
-                self.parts(child, parts, depth + 1, quoted=False)
-        elif kind in ("simple_expansion", "expansion"):
-            self.expansion(node, source, parts, depth, quoted=quoted)
-        elif kind == "command_substitution":
-            script = Script(tuple(self.statements_of_substitution(node, depth)))
-            if source.startswith("`"):
-                self.complete = False
-            parts.append(Part(PartKind.SUBSTITUTION, source, quoted, script))
-        elif kind == "brace_expression":
-            parts.append(Part(LITERAL, source, False))
-        else:
-            self.extra.extend(self.compound(node, depth + 1))
-            self.backticks(source, depth)
-            parts.append(Part(PartKind.UNKNOWN, source, quoted))
-
-    def statements_of_substitution(self, node: tree_sitter.Node, depth: int) -> list[AndOr]:
-        out: list[AndOr] = []
-        for child in node.children:
-            kind = child.type
-            if kind in ("$(", ")", "`", ";", "\n", "comment"):
-                continue
-            if kind == "&" and out:
-                out[-1] = AndOr(out[-1].pipelines, out[-1].operators, background=True)
-                continue
-            out.extend(self.statement(child, depth + 1))
-        return out
-
-    def string(self, node: tree_sitter.Node, parts: list[Part], depth: int) -> None:
-        """Between the quotes: what lies between the known children is text, blanks that the grammar drops included."""
-        parts.append(Part(LITERAL, "", True))
-        if node.type == "translated_string":
-            self.complete = False
-            node = node.children[-1]
-        at = node.start_byte + 1
-        for child in node.children[1:-1]:
-            if child.type not in ("simple_expansion", "expansion", "command_substitution", "arithmetic_expansion"):
-                if child.type not in ("string_content", "$"):
-                    self.complete = False
-                continue
-            start = child.start_byte
-            # The grammar lets blanks before `${` into the node.
-            start += len(self.text[start : child.end_byte]) - len(self.text[start : child.end_byte].lstrip())
-            self.literal(at, start, parts, depth)
-            self.parts(child, parts, depth + 1, quoted=True)
-            at = child.end_byte
-        self.literal(at, node.end_byte - 1, parts, depth)
-
-    def literal(self, start: int, end: int, parts: list[Part], depth: int) -> None:
-        if end > start:
-            text = self.text[start:end].decode("utf-8", "replace")
-            if "`" in _ESCAPE.sub("", text):
-                self.backticks(text, depth)
-            parts.append(Part(LITERAL, _DQ_ESCAPE.sub(r"\1", text.replace("\\\n", "")), True))
-
-    def expansion(self, node: tree_sitter.Node, source: str, parts: list[Part], depth: int, *, quoted: bool) -> None:
-        named = _PARAMETER.match(source)
-        if node.type == "simple_expansion" or named is not None:
-            name = named[1] if named is not None else source.lstrip()[1:]
-            parts.append(Part(PartKind.VARIABLE, name, quoted))
-            return
-        self.extra.extend(self.compound(node, depth + 1))
-        self.backticks(source, depth)
-        parts.append(Part(PartKind.UNKNOWN, source, quoted))
-
-    def backticks(self, source: str, depth: int) -> None:
-        """Commands in backticks that the grammar took for text."""
-        self.complete &= "`" not in source
-        for match in _BACKTICKS.finditer(source):
-            if depth < MAX_DEPTH:
-                inner = _Walker(match[1].encode("utf-8", "replace"))
-                inner.nodes = self.nodes
-                self.extra.extend(inner.statements(_root(inner.text), depth + 1))
-                self.nodes = inner.nodes
-
 
 def _simple(stage: Command) -> Simple:
     # INVARIANT: this walker makes no other commands.
     assert isinstance(stage, Simple)
     return stage
-
-
-def _unquoted(source: str, parts: list[Part]) -> None:
-    at = 0
-    for match in _ESCAPE.finditer(source) if "\\" in source else ():
-        if match.start() > at:
-            parts.append(Part(LITERAL, source[at : match.start()], False))
-        if match[1] != "\n":
-            parts.append(Part(LITERAL, match[1], True))
-        at = match.end()
-    if at < len(source):
-        parts.append(Part(LITERAL, source[at:], False))

@@ -1,12 +1,14 @@
-"""git's index: whether it names repositories inside the repository (gitformat-index(5), as git reads it).
+"""git's index: the files that it names, and whether it names repositories inside the repository (gitformat-index(5),
+as git reads it).
 
-Whoever wrote the index may mean harm: what git and this reader could understand differently counts as named.
+Whoever wrote the index may mean harm: what git and this reader could understand differently is not understood.
 """
 
 import struct
 from itertools import pairwise
+from typing import NamedTuple
 
-__all__ = ["holds_gitlinks"]
+__all__ = ["Entry", "Index", "holds_gitlinks", "read_index"]
 
 _HEADER = struct.Struct(">4sII")
 _WORD = struct.Struct(">I")
@@ -15,12 +17,32 @@ _STAT = 40  # bytes before the object's name: times, device, inode, mode, owner,
 _MODE_TYPE = 24 + 2  # of the mode only the lower half counts, and of that the type
 _NAME_MASK = 0xFFF
 _EXTENDED = 0x4000
+_STAGES = 0x3000
+_INTENT = 0x2000  # of the further flags: `git add --intent-to-add`
 _GITLINK = 0xE000
 _DIRECTORY = 0x4000
 _TYPE = 0xF000
 # Extensions that neither add entries nor replace any. Block offsets (IEOT) are compared with what was read here.
 _PLAIN_EXTENSIONS = frozenset((b"TREE", b"REUC", b"UNTR", b"FSMN", b"EOIE", b"IEOT"))
 _MIN_ENTRY = 62
+_MAX_FOLDERS = 100_000
+
+
+class Entry(NamedTuple):
+    """A file by its name from the top of the repository. `blob`: the SHA-1 of its content; None where the index does
+    not say for certain what that is (a conflict, a file that is only meant to be added)."""
+
+    name: bytes
+    mode: int
+    blob: bytes | None
+
+
+class Index(NamedTuple):
+    """`written`: the directories (from the top, without a slash at the end) of which git has made a tree since anything
+    in them was added or removed, as it does when it commits."""
+
+    entries: tuple[Entry, ...]
+    written: frozenset[bytes]
 
 
 def holds_gitlinks(content: bytes) -> bool:
@@ -29,27 +51,42 @@ def holds_gitlinks(content: bytes) -> bool:
     The names of objects are taken for SHA-1: of a SHA-256 repository nothing fits, which answers True.
     """
     try:
-        return _holds(content)
+        return _plain(content, None) is None
     except (struct.error, ValueError, IndexError):
         return True
 
 
-def _holds(content: bytes) -> bool:
+def read_index(content: bytes) -> Index | None:
+    """The entries of an index that holds nothing but files and links; None for every other.
+
+    Names are as they stand there, and may be such as git would never write.
+    """
+    entries: list[Entry] = []
+    try:
+        finish = _plain(content, entries)
+        return None if finish is None else Index(tuple(entries), _written(content, finish))
+    except (struct.error, ValueError, IndexError):
+        return None
+
+
+def _plain(content: bytes, entries: list[Entry] | None) -> int | None:
+    """Where the entries end, if all are plain and what follows changes none; they are put into `entries`."""
     signature, version, count = _HEADER.unpack_from(content)
     end = len(content) - 20
     if signature != b"DIRC" or version not in (2, 3, 4) or count > len(content) // 48:
-        return True
-    starts = _starts(content, version, count, end)
-    if starts is None:
-        return True
-    return not _plain_extensions(content, starts, end)
+        return None
+    starts = _starts(content, version, count, end, entries)
+    if starts is None or not _plain_extensions(content, starts, end):
+        return None
+    return next(reversed(starts))
 
 
-def _starts(content: bytes, version: int, count: int, end: int) -> dict[int, int] | None:
+def _starts(content: bytes, version: int, count: int, end: int, entries: list[Entry] | None) -> dict[int, int] | None:
     """Where each entry starts, and last where they end; how many bytes of the name before it are kept (version 4).
 
     None where an entry is a repository or a directory, or they do not fit.
     """
+    whole = b""
     at, before = _HEADER.size, 0
     starts: dict[int, int] = {}
     read_half = _HALF.unpack_from
@@ -79,10 +116,20 @@ def _starts(content: bytes, version: int, count: int, end: int) -> dict[int, int
                 return None
             at = start + ((finish - start + 8) & ~7)
         starts[start] = kept
+        if entries is not None:
+            whole = whole[:kept] + content[name:finish]
+            entries.append(_entry(content, start, flags, whole))
     if at > end:
         return None
     starts[at] = 0
     return starts
+
+
+def _entry(content: bytes, start: int, flags: int, name: bytes) -> Entry:
+    intended = flags & _EXTENDED and _HALF.unpack_from(content, start + _MIN_ENTRY)[0] & _INTENT
+    sure = not intended and not flags & _STAGES
+    blob = content[start + _STAT : start + _STAT + 20] if sure else None
+    return Entry(name, _HALF.unpack_from(content, start + _MODE_TYPE)[0], blob)
 
 
 def _varint(content: bytes, at: int) -> tuple[int, int]:
@@ -128,3 +175,37 @@ def _blocks_fit(table: bytes, starts: dict[int, int], places: list[int]) -> bool
         0 <= first <= after and after - first == blocks[index][1] and starts[blocks[index][0]] == 0
         for index, (first, after) in enumerate(pairwise(firsts))
     )
+
+
+def _written(content: bytes, at: int) -> frozenset[bytes]:
+    """What the extension `TREE` says; nothing where there is none. `at`: where the extensions begin."""
+    end = len(content) - 20
+    while at < end:
+        size = _WORD.unpack_from(content, at + 4)[0]
+        if content[at : at + 4] == b"TREE":
+            return _trees(content[at + 8 : at + 8 + size])
+        at += 8 + size
+    return frozenset()
+
+
+def _trees(table: bytes) -> frozenset[bytes]:
+    """Directories in the order in which git walks them, each with the number of those right beneath it."""
+    found: set[bytes] = set()
+    waiting = [(b"", 1)]
+    at = 0
+    for _ in range(_MAX_FOLDERS):
+        while waiting and waiting[-1][1] <= 0:
+            waiting.pop()
+        if not waiting:
+            break
+        above, left = waiting.pop()
+        waiting.append((above, left - 1))
+        finish = table.index(b"\0", at)
+        line = table.index(b"\n", finish)
+        files, _, folders = table[finish + 1 : line].partition(b" ")
+        path = above + table[at:finish]
+        if int(files) >= 0:
+            found.add(path)
+        at = line + 1 + (20 if int(files) >= 0 else 0)
+        waiting.append((path + b"/" if path else b"", int(folders)))
+    return frozenset(found) if at == len(table) else frozenset()

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from shield.facts.programs.deeds import Deeds
-from shield.facts.programs.python_calls import (
+from shield.facts.programs.python.calls import (
     CODE,
     EXECUTES,
     HOSTS,
@@ -22,7 +22,7 @@ from shield.facts.programs.python_calls import (
     PATHS,
     PROCESSES,
 )
-from shield.facts.programs.python_values import Constants, dotted
+from shield.facts.programs.python.values import Constants, dotted
 from shield.types import Access
 
 __all__ = ["MAX_CODE", "python_deeds", "python_tree"]

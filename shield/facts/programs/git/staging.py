@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from shield.facts.filesystem import FileKind, FileSystemUnknownError
 from shield.facts.paths import resolve_path
 from shield.facts.place import Place
-from shield.facts.programs.git_repository import STAYING
+from shield.facts.programs.git.repository import STAYING
 from shield.facts.programs.reading import Value
 
 __all__ = ["after_changes", "stages"]

@@ -2,16 +2,18 @@
 
 import posixpath
 import re
+from collections.abc import Iterable
 
 from shield.facts.filesystem import FileKind, FileSystemUnknownError
 from shield.facts.paths import resolve_path
 from shield.facts.place import Place
-from shield.facts.programs.git_index import holds_gitlinks
+from shield.facts.programs.git.index import holds_gitlinks
+from shield.facts.programs.git.settings import named_files
 from shield.facts.programs.invocation import Invocation
 from shield.facts.programs.reading import PathUse, Value
 from shield.types import Access, RunsCode
 
-__all__ = ["STAYING", "git_dirs", "judge_repository", "settings"]
+__all__ = ["STAYING", "git_dirs", "judge_repository", "on_its_own", "settings"]
 
 _MAX_CONFIG = 65_536
 _MAX_INDEX = 16_777_216
@@ -21,7 +23,7 @@ _ACTIVE_SETTING = re.compile(
     r"fsmonitor|external|textconv|sshcommand|pager|editor|hookspath|gitproxy|askpass|program|\[\s*(?:alias|filter|include|diff|"
     r"merge|credential|difftool|mergetool|browser|protocol|interactive|sequence|man|gpg|url|uploadpack|trailer|core\.\w*proxy)|"
     r"worktreeconfig|worktree\s*=|command|driver|cmd\s*=|helper|attributesfile|uploadpack|receivepack|vcs\s*=|update\s*=\s*!|"
-    r"ext::|\\\n|promisor|partialclone|recurse|\[\s*submodule",
+    r"ext::|\\\n|promisor|partialclone|recurse|\[\s*submodule|proxy|hook|bundle",
     re.IGNORECASE,
 )
 # What `HEAD` holds in a directory that git takes for a repository (`validate_headref` in git's setup).
@@ -50,6 +52,15 @@ show-ref for-each-ref name-rev var count-objects check-ignore reflog cherry what
 STAYING = frozenset(STAYING_TEXT.split())
 
 
+# Options before the subcommand that say where the repository is, or what its files are.
+_ELSEWHERE = frozenset(("--git-dir", "--work-tree", "--bare", "--namespace", "--attr-source", "--super-prefix"))
+
+
+def on_its_own(flags: Iterable[str]) -> bool:
+    """Whether no option says that another repository is meant than the one that the shell stands in."""
+    return _ELSEWHERE.isdisjoint(flags)
+
+
 def judge_repository(call: Invocation, verb: str) -> None:
     """Judge the repository's own settings, hooks and submodules: a project directory may have brought them along."""
     reading, context = call.reading, call.context
@@ -66,7 +77,9 @@ def judge_repository(call: Invocation, verb: str) -> None:
     try:
         folders = git_dirs(context.place, base)
         _top(call, base, folders or ())
-        plain = folders is not None and all(_plain(call, folder, verb) for folder in folders)
+        plain = folders is not None
+        for folder in folders or ():
+            plain &= _plain(call, folder, verb)
     except FileSystemUnknownError:
         plain = False
     if not plain:
@@ -79,9 +92,20 @@ def _plain(call: Invocation, folder: str, verb: str) -> bool:
         return False  # a bare repository: nothing guards its configuration, and any directory can be made one
     place = call.context.place
     text = settings(place, folder)
+    if text is not None:
+        _named(call, folder, text)
     if text is None or _ACTIVE_SETTING.search(text) or _hooks(place, folder, reads=verb in _READERS):
         return False
     return not _looks_inside(call, verb) or not _submodules(place, folder)
+
+
+def _named(call: Invocation, folder: str, text: str) -> None:
+    """The files that its settings name: they may lie anywhere that a project says."""
+    files = named_files(text, posixpath.dirname(folder), call.context.place)
+    if files is None:
+        call.reading.unknown.append("which files the repository's settings name is not known")
+    for path in files or ():
+        call.reading.paths.append(PathUse(value=Value(text=path, head=path), access=Access.READ))
 
 
 def _looks_inside(call: Invocation, verb: str) -> bool:

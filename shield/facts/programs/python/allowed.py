@@ -1,8 +1,8 @@
 """What Python code may use and still surely do no more than compute, print and read: a list of names, none implied.
 
 A name is here if calling it with any value that such code can have starts nothing, opens nothing and changes nothing
-outside the process (Library Reference, Python 3.8 to 3.14). Functions that open a file stand apart: the file has to be
-named by a constant.
+outside the process (Library Reference, Python 3.8 to 3.14). Functions that open or change a file stand apart, in
+`python_files`: the file has to be named by a constant.
 """
 
 import builtins
@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping
 from types import MappingProxyType
 
-__all__ = ["BUILTINS", "EVERY_BUILTIN", "LISTED", "METHODS", "MODULES", "OPENERS", "SHADOWS", "STREAMS"]
+__all__ = ["BUILTINS", "EVERY_BUILTIN", "LISTED", "METHODS", "MODULES", "SHADOWS", "STREAMS"]
 
 _BUILTINS_TEXT = """
 print len range sum min max sorted map filter zip enumerate int float str bool list dict set tuple frozenset repr
@@ -30,8 +30,8 @@ apply basestring buffer cmp coerce execfile file intern long raw_input reduce re
 EVERY_BUILTIN = frozenset((*dir(builtins), *_ELDER_TEXT.split()))
 
 # Attributes of any value: methods and fields of numbers, text, collections, matches, dates, trees of XML, hashes, and
-# files that were opened for reading. None of them is a method by which some type writes, starts or opens
-# (`Path.replace` is why no path object can be had).
+# files that were opened. None of them is a method by which some type starts or opens something, or writes but to a
+# file that was opened (`Path.replace` is why no path object can be had).
 _METHODS_TEXT = """
 add append args as_integer_ratio attrib bit_count bit_length capitalize casefold cells center clear code colno combine
 conjugate copy count ctime date day days decode denominator difference digest discard doc elements encode end endswith
@@ -46,7 +46,7 @@ rjust rotate rpartition rsplit rstrip scheme search second seconds serial setdef
 startswith string strftime strip strptime sub subn subtract swapcase symmetric_difference tag tail text time timestamp
 timetuple title to_bytes from_bytes today toordinal total total_seconds translate tzinfo union update upper username
 utcnow utcoffset value values weekday year zfill fragment fieldnames line_num strerror filename reason object st_size
-st_mtime st_mode
+st_mtime st_mode close flush getvalue seek tell truncate write writeheader writelines writerow writerows
 """
 METHODS = frozenset(_METHODS_TEXT.split())
 
@@ -59,7 +59,7 @@ bisect: bisect bisect_left bisect_right insort insort_left insort_right
 calendar: calendar isleap leapdays month monthrange timegm weekday day_name month_name
 collections: ChainMap Counter OrderedDict defaultdict deque namedtuple
 copy: copy deepcopy
-csv: DictReader QUOTE_ALL QUOTE_MINIMAL QUOTE_NONE QUOTE_NONNUMERIC field_size_limit reader
+csv: DictReader DictWriter QUOTE_ALL QUOTE_MINIMAL QUOTE_NONE QUOTE_NONNUMERIC field_size_limit reader writer
 datetime: UTC date datetime time timedelta timezone
 decimal: Decimal ROUND_DOWN ROUND_HALF_EVEN ROUND_HALF_UP ROUND_UP getcontext localcontext
 difflib: get_close_matches ndiff unified_diff context_diff
@@ -74,7 +74,7 @@ importlib.metadata: PackageNotFoundError version
 io: BytesIO StringIO
 itertools: accumulate batched chain combinations combinations_with_replacement compress count cycle dropwhile
   filterfalse groupby islice pairwise permutations product repeat starmap takewhile tee zip_longest
-json: JSONDecodeError dumps load loads
+json: JSONDecodeError dump dumps load loads
 keyword: iskeyword kwlist softkwlist
 locale: getpreferredencoding
 math: acos acosh asin asinh atan atan2 atanh ceil comb copysign cos cosh degrees dist e erf erfc exp expm1 fabs
@@ -85,6 +85,7 @@ operator: add and_ concat contains eq floordiv ge gt index invert itemgetter le 
 os: cpu_count curdir extsep getcwd getpid getppid linesep name pardir pathsep sep
 os.path: basename commonpath commonprefix dirname isabs join normpath relpath split splitext
 platform: python_implementation python_version python_version_tuple
+pathlib:
 pprint: pformat pprint
 random: Random betavariate choice choices expovariate gauss getrandbits normalvariate randbytes randint random
   randrange sample seed shuffle triangular uniform
@@ -92,6 +93,7 @@ re: A ASCII DOTALL I IGNORECASE M MULTILINE S VERBOSE X compile error escape fin
   split sub subn
 secrets: choice randbelow randbits token_bytes token_hex token_urlsafe
 shlex: join quote split
+shutil:
 statistics: fmean geometric_mean harmonic_mean mean median median_grouped median_high median_low mode multimode pstdev
   pvariance quantiles stdev variance
 string: ascii_letters ascii_lowercase ascii_uppercase capwords digits hexdigits octdigits printable punctuation
@@ -127,22 +129,8 @@ def _modules(text: str) -> Mapping[str, frozenset[str]]:
 MODULES = _modules(_MODULES_TEXT)
 # Values that are shared with the rest of the process and could be changed: only to be shown or gone through.
 LISTED = frozenset(("sys.path", "sys.argv", "sys.warnoptions"))
-STREAMS = frozenset(("sys.stdin", "sys.stdin.buffer"))
-# Functions that open or look at what their first argument names: True where they read it.
-OPENERS: Mapping[str, bool] = MappingProxyType(
-    {
-        "open": True,
-        "io.open": True,
-        "os.listdir": False,
-        "os.path.exists": False,
-        "os.path.getmtime": False,
-        "os.path.getsize": False,
-        "os.path.isdir": False,
-        "os.path.isfile": False,
-        "os.path.islink": False,
-        "os.stat": False,
-        "xml.etree.ElementTree.parse": True,
-    }
+STREAMS = frozenset(
+    ("sys.stdin", "sys.stdin.buffer", "sys.stdout", "sys.stdout.buffer", "sys.stderr", "sys.stderr.buffer")
 )
 
 # Names of modules that the modules above, or the interpreter when it reports an error, may import: where the directory

@@ -1,23 +1,25 @@
-"""git: options before the subcommand, the repository's own configuration, remotes (git(1), gitattributes(5))."""
+"""git: options before the subcommand, and what each does here (git(1), gitattributes(5))."""
 
 import posixpath
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from shield.facts.beneath import Look, look_beneath
 from shield.facts.filesystem import FileSystemUnknownError
-from shield.facts.paths import path_fact
+from shield.facts.paths import path_fact, resolve_path
 from shield.facts.programs.forwarding import command_among, glimpse
-from shield.facts.programs.git_repository import git_dirs, judge_repository, settings
+from shield.facts.programs.git.history import keeps_work, searches, stash
+from shield.facts.programs.git.ignored import Ignored
+from shield.facts.programs.git.names import index_here, listed_by_git, tracked_names
+from shield.facts.programs.git.remotes import GIT_REMOTES
+from shield.facts.programs.git.repository import judge_repository
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.model import Use
 from shield.facts.programs.reading import Value
 from shield.types import Access, Operation, RunsCode
 
 __all__ = ["GIT"]
-
-_REMOTE = re.compile(r'^\s*\[\s*remote\s+"([^"\\\n]+)"\s*\]', re.IGNORECASE | re.MULTILINE)
-_URL = re.compile(r"^\s*(?:push)?url\s*=\s*(\S+)\s*$", re.IGNORECASE | re.MULTILINE)
 
 
 def _git(call: Invocation) -> bool:
@@ -74,6 +76,11 @@ def _rev(call: Invocation) -> bool:
         call.arguments.has("--submodule") and not call.arguments.values("--submodule")
     ):
         call.reading.run(RunsCode.WORKSPACE)  # git starts itself in the submodules that old commits name
+    values = [value for _, value in call.arguments.given if value is not None and value.text.startswith("-")]
+    if any(value.text == word.text for value in values for word in call.words):
+        # git takes some options out before it reads the others: what comes next is then another word.
+        call.reading.code = True
+        call.reading.caution()
     words = list(call.operands)
     if call.name.endswith(" grep") and words and not call.arguments.has("-e", "-f"):
         words = words if words[0].many else words[1:]
@@ -86,13 +93,20 @@ def _rev(call: Invocation) -> bool:
     if call.name.endswith(" grep") and call.arguments.has("--no-index", "--untracked"):
         for word in words or [Value(text=".", head=".")]:
             call.reading.path(word, Access.READ, recursive=True)
+    call.reading.prints = listed_by_git(call)
     return True
 
 
 def _content(call: Invocation, word: Value) -> None:
     """`REVISION:PATH`, a path, or a revision, which no file is unless one of that name is there."""
     text = word.text if word.fixed else word.head
-    if word.fixed and ":" in text and not text.startswith(":"):
+    rest = None if call.arguments.has("--no-index") else _behind_revision(word)
+    if rest is not None:
+        # One word that git printed, and what stands behind it: no such name leads up or begins with a slash.
+        if ":" in rest:
+            tail = rest.partition(":")[2]
+            call.reading.path(Value(text=tail, head=tail), Access.READ)
+    elif word.fixed and ":" in text and not text.startswith(":"):
         tail = text.partition(":")[2]
         if tail and not tail.startswith("/"):
             call.reading.path(Value(text=tail, head=tail), Access.READ)
@@ -104,6 +118,17 @@ def _content(call: Invocation, word: Value) -> None:
         or _names_file(call, text)
     ):
         call.reading.path(word, Access.READ)
+
+
+def _behind_revision(word: Value) -> str | None:
+    """What stands behind the number or the revision that the word begins with; None where it does not begin so, or
+    more of it is unknown: `$(git merge-base a b)..HEAD`."""
+    rest = word.bare or ""
+    if word.fixed or not word.number or word.head or not word.text.startswith("$(git ") or not word.text.endswith(rest):
+        return None
+    first = word.text[: len(word.text) - len(rest)]
+    single = first.count("$") == 1 and "`" not in first and ".." not in rest.split("/")
+    return rest if single else None
 
 
 def _names_file(call: Invocation, text: str) -> bool:
@@ -154,26 +179,12 @@ def _branch(call: Invocation) -> bool:
     call.reading.operations.add(Operation.READ)
     if changes or (call.operands and not lists):
         call.reading.operations.add(Operation.WRITE)
-        if arguments.has("-d", "-D", "--delete", "-f", "--force", "-M", "-C"):
-            # What a name stood for before may be reached by nothing else.
+        merged = call.name.endswith(" branch") and arguments.has("-d", "--delete")
+        if arguments.has("-D", "-f", "--force", "-M", "-C") or (arguments.has("-d", "--delete") and not merged):
+            # What a name stood for before may be reached by nothing else. `branch -d` makes sure that it is.
             call.reading.operations.add(Operation.DELETE)
         if arguments.has("--edit-description", "-s", "--sign", "-u", "--verify"):
             call.reading.caution()
-    return True
-
-
-def _remote(call: Invocation) -> bool:
-    words = [word.text for word in call.operands]
-    call.reading.operations.add(Operation.READ)
-    if not words or words[0] == "get-url":
-        return True
-    if words[0] in ("show", "update", "prune"):
-        call.reading.operations.add(Operation.NETWORK)
-        call.reading.unknown.append("which hosts `git remote` talks to is not known")
-        return True
-    call.reading.operations.add(Operation.WRITE)
-    for word in call.operands[2:]:
-        _url(call, word)
     return True
 
 
@@ -209,12 +220,22 @@ def _config(call: Invocation) -> bool:
     return True
 
 
+_STASH_VIEWS_TEXT = """
+-p -u --patch --stat --numstat --shortstat --name-only --name-status --include-untracked --only-untracked --no-color
+"""
+_STASH_VIEWS = frozenset(_STASH_VIEWS_TEXT.split())
+_STASHED = re.compile(r"stash@\{\d+\}|\d+")
+
+
 def _stash(call: Invocation) -> bool:
     first = call.operands[0].text if call.operands else (call.words[0].text if call.words else "push")
+    texts = [word.text if word.fixed else "$" for word in call.words[1:]]
     call.reading.operations |= {Operation.READ}
     if first == "list" and len(call.words) == 1:
         return True
-    if first == "show" and all(word.fixed and not word.text.startswith("--ext") for word in call.words):
+    if first == "show" and all(text in _STASH_VIEWS or _STASHED.fullmatch(text) for text in texts):
+        return True
+    if stash(call):
         return True
     call.reading.operations |= {Operation.WRITE, Operation.DELETE}
     call.reading.reshapes = True
@@ -233,125 +254,98 @@ def _anything(call: Invocation) -> bool:
     return True
 
 
+def _bisect(call: Invocation) -> bool:
+    """The steps of a search switch to other revisions; `run` and the rest start programs."""
+    return searches(call) or _anything(call)
+
+
+def _clean(call: Invocation) -> bool:
+    """What git has no name of is deleted: the repository itself never, others inside it if that is said twice."""
+    base, place = call.context.base, call.context.place
+    forced = [option.name for option, _ in call.arguments.given if option.name in ("-f", "--force")]
+    roots = tuple(call.operands) or (Value(text=".", head="."),)
+    if base is None or call.reading.moved is not None or len(forced) > 1 or not all(root.fixed for root in roots):
+        return False
+    try:
+        found = index_here(place, base)
+    except FileSystemUnknownError:
+        return False
+    names = None if found is None else tracked_names(*found, place)
+    if names is None:
+        return False
+    for root in roots:
+        top = resolve_path(root.text, place, base=base, expand_tilde=False).path
+        lead = "" if top == base else f"{top}/".removeprefix(f"{base}/")
+        inner = tuple(name[len(lead) :] for name in names if name.startswith(lead))
+        look = Look(without=(".git",), besides=inner, secrets=False)
+        seen = top is not None and look_beneath(top, place, look).complete
+        here = Value(text=root.text, roots=(root,), look=look) if seen else Value(text=root.text, known=False)
+        call.reading.path(here, Access.DELETE, recursive=True)
+    return True
+
+
+def _revise(call: Invocation) -> bool:
+    """merge, rebase, switch and kin: where git keeps all work, operands are revisions and nothing else."""
+    return keeps_work(call) or _writes(call)
+
+
+def _begins(call: Invocation) -> bool:
+    """A new branch, which leaves the files alone unless it begins elsewhere."""
+    return bool(call.operands) and keeps_work(call)
+
+
 def _writes(call: Invocation) -> bool:
     call.reading.reshapes |= not call.name.endswith((" add", " commit", " stage"))
+    if call.name.endswith((" add", " stage")):
+        _added(call)
     if call.name.endswith(" rm"):
         for word in call.operands:
             call.reading.path(word, Access.DELETE, recursive=call.arguments.has("-r"))
+    if any(not value.fixed or "/" in value.text for value in call.arguments.values("--suffix")):
+        call.reading.caution()
     signs = call.arguments.has("-S") and not call.name.endswith(" restore")  # there it is `--staged`
     if signs or call.arguments.has("-i", "-e", "--edit", "--interactive", "--gpg-sign"):
         call.reading.run(RunsCode.INLINE)
-    if call.name.endswith(" commit") and not call.arguments.has(
-        "-m", "--message", "-F", "--file", "--no-edit", "-C", "--dry-run"
+    if call.name.endswith(" commit") and not (
+        call.arguments.has("-m", "--message", "-F", "--file", "--no-edit", "-C", "--dry-run") or _fixes_up(call)
     ):
         call.reading.run(RunsCode.INLINE)  # an editor
     return False
 
 
-_TRANSFER_FLAGS_TEXT = """
--q -v -n -f -u -a -p -t -4 -6 --quiet --verbose --dry-run --force --force-with-lease --force-if-includes
---set-upstream --all --mirror --tags --no-tags --prune --delete --follow-tags --atomic --progress --porcelain
---no-verify --rebase --no-rebase --ff-only --ff --no-ff --no-edit --no-commit --squash --autostash --unshallow
---update-shallow --depth --shallow-since --heads --refs --symref --get-url --exit-code --branches --multiple --keep
---no-recurse-submodules --ipv4 --ipv6 --prune-tags --update-head-ok --jobs -j -k -d -P --sort --no-progress --stat
---no-stat
-"""
-_TRANSFER_FLAGS = frozenset(_TRANSFER_FLAGS_TEXT.split())
-
-
-def _transfer(call: Invocation) -> bool:
-    """fetch, pull, push, ls-remote: what is named is a URL, or a remote of the repository's settings."""
-    reading = call.reading
-    reading.operations |= {Operation.NETWORK, Operation.READ}
-    verb = call.name.rpartition(" ")[2]
-    if verb in ("fetch", "pull"):
-        reading.operations.add(Operation.WRITE)
-        reading.reshapes = True
-    names: list[Value] = []
-    for word in call.words:
-        if not word.fixed:
-            reading.loose |= word.many or not word.head
-            names.append(word)
-        elif not word.text.startswith("-"):
-            names.append(word)
-        else:
-            reading.flags.append(word.text.partition("=")[0])
-            if word.text.partition("=")[0] not in _TRANSFER_FLAGS:
-                # `--upload-pack`, `--receive-pack`, `--exec`, `-o` and whatever else is not known.
-                reading.run(RunsCode.INLINE)
-                reading.code = True
-    remote = names[0] if names else Value(text="origin", head="origin")
-    _url(call, remote)
-    return True
-
-
-def _url(call: Invocation, word: Value) -> None:
-    reading = call.reading
-    text = word.text
-    reading.operations.add(Operation.NETWORK)
-    if not word.fixed:
-        reading.unknown.append(f"what `{text[:80]}` names is not known")
-    elif "::" in text:
-        # `ext::sh -c …` and other remote helpers run a program (gitremote-helpers(7)).
-        reading.run(RunsCode.INLINE)
-        reading.code = True
-    elif "://" in text or re.match(r"[\w.-]+@?[\w.-]*:", text):
-        _address(call, text)
-    elif text.startswith(("/", ".", "~")):
-        reading.path(word, Access.READ, Access.WRITE, recursive=True)
-        reading.run(RunsCode.WORKSPACE)
-    else:
-        found = _remote_urls(call, text)
-        if not found:
-            reading.unknown.append(f"where the remote `{text[:80]}` is, is not known")
-        for url in found:
-            if "::" in url:
-                reading.run(RunsCode.INLINE)
-                reading.code = True
-            elif "://" in url or ":" in url:
-                _address(call, url)
-            else:
-                reading.path(Value(text=url, head=url), Access.READ, Access.WRITE, recursive=True)
-
-
-def _address(call: Invocation, text: str) -> None:
-    if text.startswith("file:"):
-        path = text.removeprefix("file://")
-        call.reading.path(Value(text=path, head=path), Access.READ, Access.WRITE, recursive=True)
-    elif "://" in text:
-        call.reading.hosts.append(Value(text=text, head=text))
-    else:
-        call.reading.hosts.append(Value(text="ssh://" + text.partition(":")[0], head="ssh://"))
-
-
-def _remote_urls(call: Invocation, name: str) -> list[str]:
-    base = call.context.base
-    if base is None or call.reading.moved is not None:
-        return []
+def _added(call: Invocation) -> None:
+    """Secrets that git would take in with a directory: those that it does not have and is not told to ignore."""
+    base, place, arguments = call.context.base, call.context.place, call.arguments
+    whole = arguments.has("-A", "--all") and not call.operands
+    if base is None or call.reading.moved is not None or arguments.has("-u", "--update", "-n", "--dry-run"):
+        return
     try:
-        folders = git_dirs(call.context.place, base)
-        found = settings(call.context.place, folders[0]) if folders else None
+        found = index_here(place, base)
     except FileSystemUnknownError:
-        return []
-    for match in _REMOTE.finditer(found or ""):
-        if match[1] == name and found is not None:
-            section = found[match.end() :].split("\n[", 1)[0]
-            return _URL.findall(section)
-    return []
+        return
+    names = None if found is None else tracked_names(found[0], "", place)
+    if found is None or names is None:
+        return
+    top = found[0].removesuffix("/.git/index")
+    ignored = Ignored(top, place)
+    for word in [Value(text=top, head=top)] if whole else call.operands:
+        folder = resolve_path(word.text if word.fixed else ".", place, base=base, expand_tilde=False).path
+        lead = "" if folder == top else f"{folder}/".removeprefix(f"{top}/")
+        if folder is None or not f"{folder}/".startswith(f"{top}/"):
+            continue
+        inner = tuple(name[len(lead) :] for name in names if name.startswith(lead))
+        for path in look_beneath(folder, place, Look(without=(".git", *ignored.everywhere()), besides=inner)).entries:
+            name = path.removeprefix(f"{top}/")
+            # `*` leaves out what begins with a dot.
+            hidden = not word.fixed and word.pattern is not None and name[len(lead) :].startswith(".")
+            if not hidden and not ignored.holds(name):
+                call.reading.path(Value(text=path, head=path), Access.READ)
 
 
-def _clone(call: Invocation) -> bool:
-    reading, operands = call.reading, call.operands
-    reading.operations |= {Operation.NETWORK, Operation.WRITE, Operation.READ}
-    reading.reshapes = True
-    if operands:
-        _url(call, operands[0])
-    name = operands[0].text.rstrip("/").removesuffix(".git").rpartition("/")[2].rpartition(":")[2] if operands else "."
-    target = operands[1] if len(operands) > 1 else Value(text=name or ".", head=name or ".")
-    reading.path(target, Access.WRITE, recursive=True)
-    if call.recursive:
-        reading.unknown.append("which hosts its submodules name is not known")
-    return True
+def _fixes_up(call: Invocation) -> bool:
+    """Whether the message is made of another commit's, and nobody is asked for words of it."""
+    given = call.arguments.values("--fixup")
+    return bool(given) and all(value.fixed and not value.text.startswith(("amend:", "reword:")) for value in given)
 
 
 GIT: Mapping[str, Special] = MappingProxyType(
@@ -360,12 +354,14 @@ GIT: Mapping[str, Special] = MappingProxyType(
         "rev": _rev,
         "rev_write": _rev_write,
         "branch": _branch,
-        "remote": _remote,
         "config": _config,
         "stash": _stash,
         "anything": _anything,
+        "revise": _revise,
+        "begins": _begins,
+        "bisect": _bisect,
+        "clean": _clean,
         "writes": _writes,
-        "transfer": _transfer,
-        "clone": _clone,
+        **GIT_REMOTES,
     }
 )

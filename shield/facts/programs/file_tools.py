@@ -1,0 +1,197 @@
+"""Programs for single files and trees: copies, modes, sums, differences and names."""
+
+import itertools
+import posixpath
+import re
+import string
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from shield.facts.beneath import Look
+from shield.facts.categories import may_have_meaning
+from shield.facts.programs.invocation import Invocation, Special
+from shield.facts.programs.listing import linked
+from shield.facts.programs.model import Use
+from shield.facts.programs.reading import PathUse, Value, plain_globs
+from shield.types import Access
+
+__all__ = ["FILE_TOOLS"]
+
+
+def _dd(call: Invocation) -> bool:
+    for word in call.words:
+        name, equals, tail = word.text.partition("=")
+        value = Value(text=tail, head=tail) if word.fixed else Value(text=tail, known=False, head="")
+        if name == "if" and equals:
+            call.reading.path(value, Access.READ)
+        elif name == "of" and equals:
+            call.reading.path(value, Access.WRITE)
+        elif not word.fixed:
+            call.reading.loose = True
+        elif name not in (
+            "bs",
+            "ibs",
+            "obs",
+            "cbs",
+            "count",
+            "skip",
+            "seek",
+            "iseek",
+            "oseek",
+            "conv",
+            "status",
+            "iflag",
+            "oflag",
+        ):
+            call.reading.caution()
+    return True
+
+
+def _copy(call: Invocation) -> bool:
+    """cp, mv, install, ln: all but the last are sources. A link opens its target's whole tree under another name."""
+    reading, operands, arguments = call.reading, list(call.operands), call.arguments
+    kind = call.name.rpartition("/")[2]
+    if kind == "install" and arguments.has("-d", "--directory"):
+        for operand in operands:
+            reading.path(operand, Access.WRITE)
+        return True
+    if arguments.has("-S", "--suffix"):
+        # What was there is kept under a name that ends in this: which one, may be a file with a meaning.
+        reading.caution()
+    given = arguments.values("-t", "--target-directory")
+    lone = len(operands) == 1 and operands[0].fixed
+    # A lone pattern may match several names, the last of which is then the target.
+    last = None if given or not operands or lone else operands[-1] if len(operands) == 1 else operands.pop()
+    links = kind in ("ln", "link") or arguments.has("-l", "-s", "--link", "--symbolic-link")
+    for operand in operands:
+        if kind == "mv":
+            reading.use(Use.MOVE, operand)
+        else:
+            look = Look(follows=arguments.has("-L", "--dereference")) if call.recursive else None
+            reading.path(operand, Access.READ, recursive=links or call.recursive, look=look)
+            if links and kind in ("ln", "link"):
+                # What is later written through the link lands there.
+                reading.path(operand, Access.WRITE, recursive=True)
+    if last is None and not given and kind in ("ln", "link"):
+        last = Value(text=".", head=".")
+    if last is not None:
+        reading.path(last, Access.WRITE)
+        if not last.fixed:
+            reading.path(last, Access.READ)
+    whole = arguments.has("-T", "--no-target-directory")
+    for target in [*given, *([last] if last is not None else [])]:
+        for operand in operands:
+            # A source keeps its name below a target that is a directory, or takes the target's.
+            reading.paths.append(
+                PathUse(
+                    value=target,
+                    access=Access.WRITE,
+                    # a link to a directory puts all that is in it under this name
+                    recursive=call.recursive or links or kind == "mv",
+                    moved=reading.moved,
+                    below=operand,
+                    whole=whole,
+                )
+            )
+    preserving = arguments.has("-d", "-P", "-p", "--no-dereference", "--preserve")
+    reading.reshapes |= kind in ("mv", "ln", "link") or links or call.recursive or preserving
+    return True
+
+
+def _mode(call: Invocation) -> bool:
+    """chmod: a mode may begin with a dash (`-x`), which is no option."""
+    modes = [flag for flag in call.arguments.foreign if re.fullmatch(r"-[rwxXst]+", flag)]
+    if modes and len(modes) == len(call.arguments.foreign):
+        for operand in call.operands:
+            call.reading.path(operand, Access.WRITE, recursive=call.recursive)
+        return True
+    return False
+
+
+def _diff(call: Invocation) -> bool:
+    """diff: links met on the way down are followed (diffutils, 11 Comparing Directories)."""
+    look = Look(
+        follows=not call.arguments.has("--no-dereference"),
+        without=plain_globs(call.arguments.values("-x", "--exclude")) or (),
+    )
+    for operand in call.operands:
+        call.reading.path(operand, Access.READ, recursive=call.recursive, look=look if call.recursive else None)
+    return True
+
+
+def _sums(call: Invocation) -> bool:
+    """md5sum and kin: `-c` reads the names of files, and tells whether they hold what is written there."""
+    # Of a pattern that matches a name beginning with a dash, that may be this option.
+    if call.arguments.has("-c", "--check") or any(word.adrift for word in call.words):
+        for operand in call.operands or [Value(text="-", head="-")]:
+            call.reading.use(Use.NAMES, operand)
+        return True
+    return False
+
+
+def _file(call: Invocation) -> bool:
+    if call.arguments.has("-C", "--compile"):
+        call.reading.caution()
+    return False
+
+
+# Pieces that nobody takes for a file of another name, whatever letters come behind.
+_PIECES = re.compile(r"(?:[A-Za-z0-9][A-Za-z0-9_.-]*[0-9_-]|x)?")
+_LETTERS = (string.ascii_lowercase, string.digits + "abcdef")
+
+
+def _split(call: Invocation) -> bool:
+    """split: what it writes is called PREFIX, letters or digits, and a suffix: `.npmr` makes `.npmrc`."""
+    arguments = call.arguments
+    prefix = call.operands[1] if len(call.operands) > 1 else Value(text="x", head="x")
+    suffixes = arguments.values("--additional-suffix") or [Value(text="")]
+    lengths = arguments.values("-a", "--suffix-length")
+    if prefix.fixed and suffixes[-1].fixed:
+        name, suffix = posixpath.basename(prefix.text), suffixes[-1].text
+        first = f"{prefix.text}aa{suffix}"
+        call.reading.path(Value(text=first, head=first), Access.WRITE)
+        short = all(length.fixed and length.text in ("0", "1", "2") for length in lengths)
+        if _PIECES.fullmatch(name) or (name[0].isalnum() and short and not _become_known(name, suffix, call)):
+            return False
+    call.reading.unknown.append("which names split gives to what it writes is not known")
+    return False
+
+
+def _become_known(name: str, suffix: str, call: Invocation) -> bool:
+    pieces = (
+        "".join(letters)
+        for alphabet in _LETTERS
+        for count in (1, 2)
+        for letters in itertools.product(alphabet, repeat=count)
+    )
+    return any(may_have_meaning(f"{name}{piece}{suffix}", call.context.place) for piece in pieces)
+
+
+def _shown(call: Invocation) -> bool:
+    """ls, tree and fd: with this option they go where links lead."""
+    operands, arguments = list(call.operands), call.arguments
+    name = call.name.rpartition("/")[2]
+    if name == "tree":
+        follows = arguments.has("-l")
+    elif name.startswith("fd"):
+        operands = operands if operands and operands[0].many else operands[1:]
+        follows = arguments.has("-L", "--follow")
+    else:
+        follows = call.recursive and arguments.has("-L", "--dereference")
+    for operand in operands or [Value(text=".", head=".")]:
+        call.reading.path(operand, Access.LIST, recursive=call.recursive, look=linked(follows=follows))
+    return True
+
+
+FILE_TOOLS: Mapping[str, Special] = MappingProxyType(
+    {
+        "dd": _dd,
+        "copy": _copy,
+        "mode": _mode,
+        "diff": _diff,
+        "sums": _sums,
+        "file": _file,
+        "shown": _shown,
+        "split": _split,
+    }
+)

@@ -1,0 +1,217 @@
+"""find(1) and xargs(1): which entries they come upon, and what they start with them."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
+from shield.facts.beneath import Look
+from shield.facts.programs.invocation import Invocation, Special
+from shield.facts.programs.listing import linked, printed_by_find, taken_apart
+from shield.facts.programs.model import Use
+from shield.facts.programs.reading import Listing, Reading, Value, plain_globs
+from shield.types import Access
+
+__all__ = ["FINDERS"]
+
+_FIND_ALONE_TEXT = """
+-daystart -depth -d -ignore_readdir_race -noignore_readdir_race -mount -xdev -noleaf -empty -executable -readable
+-writable -nogroup -nouser -true -false -print -print0 -ls -prune -quit -not ! -a -and -o -or , ( ) -follow -nowarn
+-warn -X -x -s -E -H -L -P
+"""
+
+_FIND_ALONE = frozenset(_FIND_ALONE_TEXT.split())
+
+_FIND_VALUE_TEXT = """
+-maxdepth -mindepth -regextype -amin -atime -cmin -ctime -mmin -mtime -fstype -gid -group -ilname -iname -inum
+-ipath -iregex -iwholename -links -lname -name -path -perm -regex -size -type -uid -used -user -wholename -xtype
+-context -printf -newermt -newerat -newerct -D -Olevel
+"""
+
+_FIND_VALUE = frozenset(_FIND_VALUE_TEXT.split())
+
+_FIND_READ_TEXT = """
+-anewer -cnewer -newer -samefile -files0-from -newermm -neweraa -newercc
+"""
+
+_FIND_READ = frozenset(_FIND_READ_TEXT.split())
+
+_FIND_WRITE_TEXT = """
+-fprint -fprint0 -fls
+"""
+
+_FIND_WRITE = frozenset(_FIND_WRITE_TEXT.split())
+
+_FIND_EXEC_TEXT = """
+-exec -execdir -ok -okdir
+"""
+
+_FIND_EXEC = frozenset(_FIND_EXEC_TEXT.split())
+
+# Parts of an expression that can only leave entries out, so that those before and after them still hold.
+_FIND_NARROWS_TEXT = """
+-maxdepth -mindepth -mtime -mmin -atime -amin -ctime -cmin -size -perm -user -group -empty -readable -newer -depth
+-xdev -mount -print -print0 -exec -execdir -delete -ls -name -type
+"""
+
+_FIND_NARROWS = frozenset(_FIND_NARROWS_TEXT.split())
+
+
+def _find(call: Invocation) -> bool:
+    """find(1): starting points, then an expression that may delete, write and execute."""
+    reading, words = call.reading, list(call.words)
+    roots = _starting_points(words, reading)
+    look = _find_look(call.words)
+    follows = any(word.fixed and word.text in ("-L", "-follow") for word in call.words)
+    for root in roots:
+        reading.path(root, Access.LIST, recursive=True, look=linked(follows=follows))
+    while words:
+        word = words.pop(0)
+        name = word.text
+        if not word.fixed:
+            reading.loose = True
+        elif name in _FIND_ALONE or name.startswith("-O"):
+            reading.flags.append(name)
+        elif name in _FIND_VALUE or name in _FIND_READ or name in _FIND_WRITE or name == "-fprintf":
+            reading.flags.append(name)
+            value = words.pop(0) if words else None
+            if value is None:
+                continue
+            # A value of unknown content is one word if it is quoted; else it may be more of the expression.
+            reading.loose |= value.many
+            if name == "-files0-from":
+                reading.use(Use.NAMES, value)
+            elif name in _FIND_READ:
+                reading.path(value, Access.READ)
+            elif name in _FIND_WRITE or name == "-fprintf":
+                reading.path(value, Access.WRITE)
+                if name == "-fprintf" and words:
+                    words.pop(0)
+        elif name == "-delete":
+            reading.flags.append(name)
+            here = Value(text="{}", known=False, roots=tuple(roots), look=replace(look, follows=False))
+            reading.path(here, Access.DELETE, recursive=True)
+        elif name in _FIND_EXEC:
+            reading.flags.append(name)
+            words = _find_exec(call, words, tuple(roots), look, elsewhere=name in ("-execdir", "-okdir"))
+        else:
+            reading.flags.append(name)
+            reading.caution()
+    reading.prints = _find_prints(call, roots, look)
+    return True
+
+
+def _starting_points(words: list[Value], reading: Reading) -> list[Value]:
+    """What stands before the expression, which is left in `words`."""
+    roots: list[Value] = []
+    while words and words[0].fixed and (words[0].text in ("-H", "-L", "-P", "-D") or words[0].text.startswith("-O")):
+        if words.pop(0).text == "-D" and words:
+            reading.loose |= words.pop(0).adrift
+    while words and not (words[0].text if words[0].fixed else words[0].head).startswith(("-", "(", ")", "!", ",")):
+        word = words.pop(0)
+        reading.loose |= word.adrift
+        roots.append(word)
+    return roots or [Value(text=".", head=".")]
+
+
+def _find_prints(call: Invocation, roots: list[Value], look: Look) -> Listing | None:
+    if call.reading.cautious or call.reading.loose:
+        return None
+    return printed_by_find(call.words, roots, Listing(tuple(roots), look))
+
+
+def _find_look(words: tuple[Value, ...]) -> Look:
+    """Which entries the actions of this expression see, where it is one conjunction that begins with its tests."""
+    tests: list[str] = []
+    files, only = False, None
+    for index, word in enumerate(words):
+        if not word.fixed or word.text in ("-exec", "-execdir", "-delete"):
+            break
+        if word.text.startswith(("-", "!", "(", ",")):
+            tests.append(word.text)
+            value = words[index + 1] if index + 1 < len(words) else None
+            files |= word.text == "-type" and value is not None and value.fixed and value.text == "f"
+            if word.text == "-name" and value is not None:
+                only = plain_globs([value])
+    # Without `-type f` an entry may be a link, which the command that gets its name follows.
+    if any(test not in _FIND_NARROWS for test in tests) or any(
+        word.fixed and word.text in ("-o", "-or", ",", "-L", "-H", "-follow") for word in words
+    ):
+        return Look(follows=True)
+    return Look(follows=not files, only=only or ())
+
+
+def _find_exec(
+    call: Invocation, words: list[Value], roots: tuple[Value, ...], look: Look, *, elsewhere: bool
+) -> list[Value]:
+    """One `-exec` and its command. `elsewhere`: it is started in the directory of each entry, wherever that is."""
+    command: list[Value] = []
+    while words:
+        word = words.pop(0)
+        if word.fixed and word.text == ";":
+            break
+        if word.fixed and word.text == "+" and command and command[-1].roots is not None:
+            break
+        if not word.fixed and word.many:
+            call.reading.loose = True
+        if "{}" in word.text:
+            lead = word.text.partition("{}")[0]
+            # find(1) starts every name with its starting point, so `{}` cannot begin with a dash unless that does.
+            dashed = not lead and any((root.head or "-").startswith("-") for root in roots)
+            alone = word.text == "{}"
+            word = Value(
+                text=word.text,
+                known=alone,
+                head="" if dashed else (lead or "/"),
+                many=dashed,
+                roots=roots if alone and not dashed else None,
+                look=look,
+                bare=lead,
+            )
+        command.append(word)
+    if elsewhere:
+        call.reading.unknown.append("what the command finds in each directory that it is started in is not known")
+    call.command(command)
+    return words
+
+
+def _xargs(call: Invocation) -> bool:
+    """xargs(1): the command gets further arguments of unknown content, or `-I` puts them in."""
+    replace = [value.text for value in call.arguments.values("-I", "-J", "-i", "--replace") if value.fixed]
+    if call.arguments.has("-i", "--replace") and not replace:
+        replace = ["{}"]
+    words = call.operands or [Value(text="echo", head="echo")]
+    named = _named(call)
+    if replace:
+        command = [_filled(word, replace[0], named) for word in words]
+    elif named is not None:
+        if not call.arguments.has("-r", "--no-run-if-empty"):
+            call.command(list(words))  # of an empty list it is started once, without a name
+        command = [*words, named]
+    else:
+        command = [*words, Value(text="$(xargs)", known=False, many=True, bare="")]
+    call.command(command)
+    return True
+
+
+def _named(call: Invocation) -> Value | None:
+    """A word that the command gets, where xargs reads a list of names from a program that prints nothing else."""
+    arguments, context = call.arguments, call.context
+    if context.names is None or arguments.foreign or arguments.has("-a", "--arg-file", "-R", "--process-slot-var"):
+        return None
+    ends = arguments.values("-d", "--delimiter")
+    if any(value.text != "\\n" for value in ends):
+        return None
+    return taken_apart(context.names, context.place, context.bases, nul=arguments.has("-0", "--null"))
+
+
+def _filled(word: Value, mark: str, named: Value | None) -> Value:
+    """A word of the command with the name in the place of `mark`."""
+    if not mark or mark not in word.text:
+        return word
+    if named is not None and word.text == mark:
+        return named
+    lead = word.text.partition(mark)[0]
+    return Value(text=word.text, known=False, many=False, head=lead, bare=word.text.replace(mark, ""))
+
+
+FINDERS: Mapping[str, Special] = MappingProxyType({"find": _find, "xargs": _xargs})

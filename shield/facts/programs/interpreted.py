@@ -1,0 +1,63 @@
+"""What every interpreter may be given: a script and words for it, code in its words, code that it is fed."""
+
+from collections.abc import Callable
+
+from shield.facts.programs.invocation import Invocation
+from shield.facts.programs.mention import mention
+from shield.facts.programs.model import Use
+from shield.facts.programs.reading import Value
+from shield.facts.programs.scripts import language_of, read_code, run_script
+from shield.types import Access, RunsCode
+
+__all__ = ["arguments", "fed_code", "given_code", "inline", "only_version", "script_and_rest"]
+
+_VERSION = frozenset(["--version", "-V", "-VV", "--help", "-h"])
+
+
+def only_version(call: Invocation) -> bool:
+    """Whether it is only asked what it is."""
+    return bool(call.words) and all(word.fixed and word.text in _VERSION for word in call.words)
+
+
+def fed_code(call: Invocation) -> None:
+    """An interpreter without a script runs what it is fed."""
+    text = call.context.stdin
+    call.reading.run(RunsCode.FETCHED if call.context.fetched else RunsCode.INLINE)
+    if text is not None and language_of(call.name) not in (None, "sh"):
+        inline(call, text, call.operands[1:])
+    if call.context.fetched:
+        call.reading.unknown.append(f"what `{call.name[:80]}` is fed comes from elsewhere")
+
+
+def script_and_rest(call: Invocation, operands: list[Value], fed: Callable[[Invocation], None] = fed_code) -> None:
+    """The first of the words is a script, and the rest is what it is given; `fed` reads standard input instead."""
+    if not operands or (operands[0].fixed and operands[0].text == "-"):
+        fed(call)
+        return
+    call.reading.use(Use.SCRIPT, operands[0])
+    if not operands[0].fixed:
+        call.reading.code = True
+    program = "python" if call.name.startswith("coverage") else call.name
+    run_script(call.reading, operands[0], program, operands[1:], call.context)
+    arguments(call, operands[1:])
+
+
+def inline(call: Invocation, code: str, words: list[Value]) -> None:
+    """Code that the line itself gives, run with `words`."""
+    language = language_of(call.name)
+    if language is not None:
+        read_code(call.reading, code, language, call.name, words, call.context)
+
+
+def given_code(call: Invocation) -> None:
+    """What `-e CODE` and its kin show."""
+    for option, value in call.arguments.given:
+        if option.value is Use.CODE and value is not None and value.fixed:
+            inline(call, value.text, call.operands)
+
+
+def arguments(call: Invocation, words: list[Value]) -> None:
+    """What a script is given: it may read or write whatever the words name."""
+    for word in words:
+        dashed = (word.text if word.fixed else word.head).startswith("-")
+        mention(call, word, Access.READ, *(() if dashed else (Access.WRITE,)))

@@ -1,0 +1,294 @@
+"""Which files proven Python code opens, looks at, writes and deletes: each has to be named by constants.
+
+A name counts where all of the code gives it a value once: then it has that value wherever it has one at all. Whoever
+attacks this should look for a second way to give a name a value, for a value that is a path object (`Path.replace`
+moves files; none may be had outside the calls that are listed here), and for a path that comes to mean another file by
+what the code did before.
+"""
+
+import ast
+import itertools
+import posixpath
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from shield.facts.programs.python.values import dotted
+from shield.types import Access
+
+__all__ = ["FILE_NAMES", "FileUse", "Files", "UnnamedFileError", "bindings"]
+
+_R, _W, _D, _L = Access.READ, Access.WRITE, Access.DELETE, Access.LIST
+_MAX_TEXTS = 64  # values that one expression may have
+_MAX_TEXT = 4_096
+_MAX_DEPTH = 16
+_MAX_STEPS = 4_000
+
+# What is done to the file that the first argument names.
+_FUNCTIONS: Mapping[str, tuple[Access, bool]] = MappingProxyType(
+    {
+        "os.listdir": (_L, False),
+        "os.path.exists": (_L, False),
+        "os.path.getmtime": (_L, False),
+        "os.path.getsize": (_L, False),
+        "os.path.isdir": (_L, False),
+        "os.path.isfile": (_L, False),
+        "os.path.islink": (_L, False),
+        "os.stat": (_L, False),
+        "xml.etree.ElementTree.parse": (_R, False),
+        "os.remove": (_D, False),
+        "os.unlink": (_D, False),
+        "os.rmdir": (_D, False),
+        "shutil.rmtree": (_D, True),
+        "os.mkdir": (_W, False),
+        "os.makedirs": (_W, False),
+    }
+)
+# What is done to the file that a path object names.
+_METHODS: Mapping[str, Access] = MappingProxyType(
+    {
+        "read_text": _R,
+        "read_bytes": _R,
+        "exists": _L,
+        "is_file": _L,
+        "is_dir": _L,
+        "is_symlink": _L,
+        "stat": _L,
+        "write_text": _W,
+        "write_bytes": _W,
+        "touch": _W,
+        "mkdir": _W,
+        "unlink": _D,
+        "rmdir": _D,
+    }
+)
+_OPEN = frozenset(("open", "io.open"))
+_PATHS = frozenset(("pathlib.Path", "pathlib.PosixPath"))
+FILE_NAMES = frozenset((*_FUNCTIONS, *_OPEN, *_PATHS))
+
+_MODE_LETTERS = frozenset("rwaxbt+")
+_OPEN_KEYWORDS = frozenset(("mode", "encoding", "errors", "newline"))
+_FLAGS = frozenset(("exist_ok", "ignore_errors", "missing_ok", "mode", "parents"))
+
+
+@dataclass(frozen=True, slots=True)
+class FileUse:
+    """A file as the code names it, and what is done to it; `recursive`: to all beneath it, too."""
+
+    path: str
+    access: Access
+    recursive: bool = False
+
+
+class UnnamedFileError(Exception):
+    """What is opened is not named by constants, or is opened in a way that is not listed."""
+
+
+class Files:
+    """The files of one piece of code. `imported`: what imported names stand for; `arguments`: `sys.argv`, None where
+    it is not known. Statements are those of the whole code."""
+
+    def __init__(
+        self, statements: Iterable[ast.stmt], imported: Mapping[str, str], arguments: tuple[str | None, ...]
+    ) -> None:
+        self.uses: list[FileUse] = []
+        self._steps = 0
+        self._imported = imported
+        self._arguments = arguments
+        self._values = _bound_once(statements)
+        self.path_names = frozenset(name for name in self._values if self._is_path_name(name))
+
+    def is_path(self, node: ast.expr) -> bool:
+        """Whether the expression is a path object of a known name."""
+        return self._path(node, 0) is not None
+
+    def opened(self, node: ast.Call, name: str) -> tuple[ast.expr, ...] | None:
+        """Take the call for what it does to files, where `name` is a function that does: then the arguments that are
+        values like any others; None for every other call.
+
+        Raises:
+            UnnamedFileError: it does, and to what or how is not known.
+        """
+        if name in _PATHS:
+            raise UnnamedFileError  # a path object is no value
+        if name in _OPEN:
+            self._add(self._named(node), self._mode(node.args[1:], node.keywords))
+            return ()
+        if name in _FUNCTIONS:
+            access, recursive = _FUNCTIONS[name]
+            texts = (".",) if name == "os.listdir" and not node.args else self._named(node)
+            self._flags(node.args[1:], node.keywords)
+            self._add(texts, (access,), recursive=recursive)
+            return ()
+        function = node.func
+        paths = self._path(function.value, 0) if isinstance(function, ast.Attribute) else None
+        if paths is None or not isinstance(function, ast.Attribute):
+            return None
+        if function.attr == "open":
+            self._add(paths, self._mode(node.args, node.keywords))
+            return ()
+        access = _METHODS.get(function.attr, _R)
+        if function.attr not in _METHODS:
+            raise UnnamedFileError
+        if function.attr.startswith(("read_", "write_")):
+            self._settings(node.keywords)
+            content = 1 if access is _W else 0
+            self._flags(node.args[content:], ())
+            self._add(paths, (access,))
+            return tuple(node.args[:content])
+        self._flags(node.args, node.keywords)
+        self._add(paths, (access,))
+        return ()
+
+    def _add(self, texts: tuple[str, ...], accesses: tuple[Access, ...], *, recursive: bool = False) -> None:
+        for text in texts:
+            if not text.isprintable() or not text:
+                raise UnnamedFileError  # a lone surrogate is no name, and what nobody can read nobody should judge
+            self.uses += [FileUse(text, access, recursive) for access in accesses]
+
+    # --- how ----------------------------------------------------------------------------------------------------------
+
+    def _mode(self, after: list[ast.expr], keywords: list[ast.keyword]) -> tuple[Access, ...]:
+        named = [keyword.value for keyword in keywords if keyword.arg == "mode"]
+        if len(after) > 1 or len(named) + len(after) > 1:
+            raise UnnamedFileError
+        self._settings(keyword for keyword in keywords if keyword.arg != "mode")
+        given = [*after, *named]
+        mode = given[0].value if given and isinstance(given[0], ast.Constant) else None if given else "r"
+        if not isinstance(mode, str) or not mode or not _MODE_LETTERS.issuperset(mode):
+            raise UnnamedFileError
+        if mode[0] == "r" and "+" not in mode and not set(mode) & set("wax"):
+            return (_R,)
+        return (_R, _W) if "+" in mode else (_W,)
+
+    def _settings(self, keywords: Iterable[ast.keyword]) -> None:
+        for keyword in keywords:
+            if keyword.arg not in _OPEN_KEYWORDS or not isinstance(keyword.value, ast.Constant):
+                raise UnnamedFileError
+
+    def _flags(self, after: Iterable[ast.expr], keywords: Iterable[ast.keyword]) -> None:
+        """Numbers and truth values that change no file's name: a `dir_fd` would."""
+        given = [*after, *(keyword.value for keyword in keywords)]
+        if not all(isinstance(each, ast.Constant) for each in given):
+            raise UnnamedFileError
+        if any(keyword.arg not in _FLAGS for keyword in keywords):
+            raise UnnamedFileError
+
+    # --- which --------------------------------------------------------------------------------------------------------
+
+    def _named(self, node: ast.Call) -> tuple[str, ...]:
+        found = self._text_or_path(node.args[0], 0) if node.args else None
+        if found is None:
+            raise UnnamedFileError
+        return found
+
+    def _text_or_path(self, node: ast.expr, depth: int) -> tuple[str, ...] | None:
+        text = self._text(node, depth)
+        return text if text is not None else self._path(node, depth)
+
+    def _text(self, node: ast.expr, depth: int) -> tuple[str, ...] | None:
+        """All texts that the expression may have; None where they are not known."""
+        self._steps += 1
+        if depth > _MAX_DEPTH or self._steps > _MAX_STEPS:
+            return None
+        match node:
+            case ast.Constant(value=str() as text):
+                return (text,)
+            case ast.Name(id=name) if name in self._values:
+                return self._each(self._values[name], depth + 1)
+            case ast.JoinedStr(values=parts):
+                return self._joined([self._part(part, depth + 1) for part in parts])
+            case ast.BinOp(left=left, op=ast.Add(), right=right):
+                return self._joined([self._text(left, depth + 1), self._text(right, depth + 1)])
+            case ast.Subscript(value=value, slice=ast.Constant(value=int() as at)) if type(at) is int:
+                known = self._dotted(value) == "sys.argv" and 0 <= at < len(self._arguments)
+                argument = self._arguments[at] if known else None
+                return None if argument is None else (argument,)
+            case ast.Call(func=function, args=[_, *_] as args, keywords=[]) if self._dotted(function) == "os.path.join":
+                return _joined_paths([self._text(argument, depth + 1) for argument in args])
+            case _:
+                return None
+
+    def _each(self, nodes: tuple[ast.expr, ...], depth: int) -> tuple[str, ...] | None:
+        texts = [self._text(node, depth) for node in nodes]
+        if any(text is None for text in texts) or len(texts) > _MAX_TEXTS:
+            return None
+        return _limited(tuple(item for text in texts for item in text or ()))
+
+    def _part(self, node: ast.expr, depth: int) -> tuple[str, ...] | None:
+        if not isinstance(node, ast.FormattedValue):
+            return self._text(node, depth)
+        if node.conversion not in (-1, ord("s")) or node.format_spec is not None:
+            return None
+        return self._text(node.value, depth)  # of a path object the text is not what it was made of
+
+    def _joined(self, parts: list[tuple[str, ...] | None]) -> tuple[str, ...] | None:
+        known = [part for part in parts if part is not None]
+        return _limited("".join(each) for each in itertools.product(*known)) if len(known) == len(parts) else None
+
+    def _path(self, node: ast.expr, depth: int) -> tuple[str, ...] | None:
+        """All names that the expression, a path object, may have; None where it is none."""
+        self._steps += 1
+        if depth > _MAX_DEPTH or self._steps > _MAX_STEPS:
+            return None
+        match node:
+            case ast.Call(func=function, args=[_, *_] as args, keywords=[]) if self._dotted(function) in _PATHS:
+                return _joined_paths([self._text_or_path(argument, depth + 1) for argument in args])
+            case ast.Name(id=name) if name in self._values and len(self._values[name]) == 1:
+                return self._path(self._values[name][0], depth + 1)
+            case ast.BinOp(left=left, op=ast.Div(), right=right):
+                first = self._path(left, depth + 1)
+                return None if first is None else _joined_paths([first, self._text_or_path(right, depth + 1)])
+            case _:
+                return None
+
+    def _is_path_name(self, name: str) -> bool:
+        return any(self._path(node, 0) is not None for node in self._values[name])
+
+    def _dotted(self, node: ast.expr) -> str:
+        root = node
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        return dotted(node, self._imported) if isinstance(root, ast.Name) and root.id in self._imported else ""
+
+
+def _joined_paths(parts: list[tuple[str, ...] | None]) -> tuple[str, ...] | None:
+    known = [part for part in parts if part is not None]
+    return _limited(posixpath.join(*each) for each in itertools.product(*known)) if len(known) == len(parts) else None
+
+
+def _limited(texts: Iterable[str]) -> tuple[str, ...] | None:
+    found = tuple(itertools.islice(texts, _MAX_TEXTS + 1))
+    return found if len(found) <= _MAX_TEXTS and all(len(text) <= _MAX_TEXT for text in found) else None
+
+
+def _bound_once(statements: Iterable[ast.stmt]) -> Mapping[str, tuple[ast.expr, ...]]:
+    """The names that the code gives a value in one place, with every expression that this may be."""
+    statements = list(statements)
+    bound = Counter(bindings(statements))
+    nodes = [node for statement in statements for node in ast.walk(statement)]
+    given: dict[str, tuple[ast.expr, ...]] = {}
+    for node in nodes:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                given[name] = (value,)
+            case (
+                ast.For(target=ast.Name(id=name), iter=ast.List(elts=items) | ast.Tuple(elts=items))
+                | ast.comprehension(target=ast.Name(id=name), iter=ast.List(elts=items) | ast.Tuple(elts=items))
+            ):
+                # nothing holds the list, so nothing changes it
+                given[name] = tuple(items)
+    return {name: values for name, values in given.items() if bound[name] == 1}
+
+
+def bindings(statements: Iterable[ast.stmt]) -> Iterator[str]:
+    """The names that the code gives a value, as often as it does; of statements that no proof has, not all."""
+    for node in (inner for statement in statements for inner in ast.walk(statement)):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store() | ast.Del()) | ast.FunctionDef(name=name) | ast.arg(arg=name):
+                yield name
+            case ast.ExceptHandler(name=str() as name):
+                yield name
+            case _:
+                pass

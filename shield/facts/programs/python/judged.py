@@ -1,0 +1,100 @@
+"""Python code that the line holds: proven to compute, print and work on files that it names, or code like any other."""
+
+import re
+
+from shield.facts.paths import resolve_path
+from shield.facts.programs.interpreted import arguments, inline
+from shield.facts.programs.invocation import Invocation
+from shield.facts.programs.python.alone import may_shadow, runs_alone
+from shield.facts.programs.python.files import FileUse
+from shield.facts.programs.python.proof import Proof, proven
+from shield.facts.programs.reading import Value
+from shield.types import Access, Operation, RunsCode
+
+__all__ = ["as_computed", "judge_python", "stands_alone"]
+
+_PYTHON = re.compile(r"python(?:3(?:\.\d+)?)?\Z")
+# Options with a value that change what is printed, and nothing of what runs.
+_QUIET_VALUES = {
+    "-X": re.compile(r"importtime|utf8(?:=[01])?|faulthandler|no_debug_ranges"),
+    "-W": re.compile(r"(?:ignore|default|error|always|module|once)(?:::(?:[A-Z][a-z]+)?Warning)?"),
+}
+_QUIET_FLAGS = frozenset("-c -m -B -E -s -S -I -P -u -q -b -bb -O -OO".split())  # noqa: SIM905
+
+
+def judge_python(
+    call: Invocation, code: str, words: list[Value], name: str, taken: frozenset[str] = frozenset()
+) -> None:
+    """Take `code`, run with `words` and `name` before them for its arguments, for what it is. `taken`: names that have
+    a meaning where it runs."""
+    given = (name, *(word.text if word.fixed else None for word in words))
+    alone = stands_alone(call)
+    proof = proven(code, given, lambda module: _projects_own(call, module), taken) if alone else None
+    if proof is not None and not _brings_modules(call, proof.changed()):
+        _as_proven(call, proof, words)
+    else:
+        call.reading.run(RunsCode.INLINE)
+        arguments(call, words)
+        proof = None
+    if proof is None or proof.modules:
+        inline(call, code, words)
+
+
+def stands_alone(call: Invocation) -> bool:
+    """Whether it is a Python 3 that nothing steers, and that finds its own library only."""
+    options, place = call.arguments, call.context.place
+    if options.foreign or call.reading.loose or not _PYTHON.match(call.name):
+        return False
+    for option, value in options.given:
+        pattern = _QUIET_VALUES.get(option.name)
+        quiet = pattern is not None and value is not None and value.fixed and pattern.fullmatch(value.text)
+        if option.name not in _QUIET_FLAGS and not quiet:
+            return False
+    return all(runs_alone(base, place, isolated=options.has("-I")) for base in call.context.bases)
+
+
+def as_computed(call: Invocation, uses: tuple[FileUse, ...]) -> None:
+    """It runs nothing of anyone's, and does no more than `uses` to files."""
+    reading = call.reading
+    # The table knows only that an option brings code.
+    reading.runs = RunsCode.NONE
+    reading.operations = {Operation.EXECUTE}
+    for use in uses:
+        reading.path(Value(text=use.path, head=use.path), use.access, recursive=use.recursive)
+    if not call.arguments.has("-I"):
+        # It holds as long as nothing in the directory takes the name of a module.
+        reading.path(Value(text=".", head="."), Access.EXECUTE)
+
+
+def _as_proven(call: Invocation, proof: Proof, words: list[Value]) -> None:
+    as_computed(call, proof.files)
+    if proof.modules:
+        call.reading.run(RunsCode.WORKSPACE)
+        arguments(call, words)
+
+
+def _brings_modules(call: Invocation, changed: tuple[str, ...]) -> bool:
+    """Whether what the code writes may stand in for a module that it imports later, without saying so."""
+    for base in call.context.bases:
+        for text in changed:
+            found = resolve_path(_raw(text), call.context.place, base=base, expand_tilde=False)
+            if base is None or found.path is None:
+                return True
+            # a link by such a name would have ended the proof already
+            beneath = found.path.removeprefix(base.rstrip("/") + "/")
+            if beneath != found.path and may_shadow(beneath.split("/")[0]):
+                return True
+    return False
+
+
+def _raw(text: str) -> str:
+    return text if text.startswith("/") else f"./{text}"
+
+
+def _projects_own(call: Invocation, module: str) -> bool:
+    """Whether the project has a module of this name where it is started, or in `src`."""
+    place = call.context.place
+    names = [f"./{folder}{module}{end}" for folder in ("", "src/") for end in (".py", "/__init__.py", "")]
+    found = [resolve_path(name, place, base=base, expand_tilde=False) for base in call.context.bases for name in names]
+    roots = tuple(root.rstrip("/") + "/" for root in place.workspace_roots)
+    return any(each.exists and each.path is not None and each.path.startswith(roots) for each in found)

@@ -1,0 +1,153 @@
+"""What the names in proven Python code mean: the code's own, listed builtins, listed parts of modules, the project's.
+
+INVARIANT: a name means one thing in all of the code, and no value is ever a module.
+"""
+
+import ast
+from collections.abc import Callable, Iterable
+
+from shield.facts.programs.python.allowed import BUILTINS, EVERY_BUILTIN, METHODS, MODULES, STREAMS
+from shield.facts.programs.python.alone import may_shadow
+from shield.facts.programs.python.files import FILE_NAMES
+
+__all__ = ["Names", "UnlistedNameError"]
+
+# What every module says of itself.
+_TOLD = frozenset(("__version__", "__file__", "__name__", "__doc__", "__path__", "VERSION", "version"))
+# Attributes of frames, code and functions, by which everything can be had (Reference Manual, 3.2).
+_INNER = ("_", "gi_", "cr_", "ag_", "f_", "tb_", "co_", "func_", "im_", "mro")
+
+
+class UnlistedNameError(Exception):
+    """A name that is on no list, or that could mean two things."""
+
+
+class Names:
+    """The names of one piece of code. `known`: whether a module of this name is the project's own; `taken`: names that
+    have a meaning wherever the code's own does not hold (what a comprehension binds, holds in it alone)."""
+
+    def __init__(self, known: Callable[[str], bool], taken: frozenset[str]) -> None:
+        self.modules: list[str] = []  # that are none of the library's
+        self.imported: dict[str, str] = {}  # names to modules, and to what modules hold
+        self._own: set[str] = set()
+        self._known = known
+        self._taken = EVERY_BUILTIN | taken
+
+    def bring(self, node: ast.Import | ast.ImportFrom) -> None:
+        """Take what an import binds.
+
+        Raises:
+            UnlistedNameError: it may bring more than is listed.
+        """
+        if isinstance(node, ast.Import):
+            for item in node.names:
+                first = item.name.partition(".")[0]
+                if not any(module == item.name or module.startswith(item.name + ".") for module in MODULES):
+                    self._project(first, installed="." not in item.name)
+                self._bind(item.asname or first, item.name if item.asname else first)
+            return
+        for item in node.names:
+            full = f"{node.module}.{item.name}"
+            if node.level or item.name == "*":
+                raise UnlistedNameError
+            if not (self.permitted(full) or full in MODULES or full in FILE_NAMES or full in STREAMS):
+                self._project((node.module or "").partition(".")[0], installed=False)
+                if may_shadow(item.name) or item.name.startswith("_"):
+                    raise UnlistedNameError
+            self._bind(item.asname or item.name, full)
+
+    def _project(self, module: str, *, installed: bool) -> None:
+        """A module that is none of the library's: the project's own, or one that is only asked for its version."""
+        if not module or may_shadow(module) or module.startswith("_") or not (self._known(module) or installed):
+            raise UnlistedNameError
+        self.modules.append(module)
+
+    def _bind(self, name: str, full: str) -> None:
+        if name.startswith("_") or self.imported.get(name, full) != full or name in self._taken:
+            raise UnlistedNameError
+        self.imported[name] = full
+
+    def own(self, names: Iterable[str]) -> None:
+        """Take the names that the code itself gives a meaning, after all that is imported.
+
+        Raises:
+            UnlistedNameError: one of them has another meaning already.
+        """
+        self._own.update(names)
+        if any(name.startswith("_") and name.strip("_") for name in self._own):
+            raise UnlistedNameError
+        if self._own & (self.imported.keys() | self._taken):
+            raise UnlistedNameError
+
+    def is_own(self, name: str) -> bool:
+        return name in self._own
+
+    def value(self, name: str) -> None:
+        """A name as a value: the code's own, a listed builtin, or a listed part of a module; never a module.
+
+        Raises:
+            UnlistedNameError: it is none of these.
+        """
+        if name in self._own:
+            return
+        full = self.imported.get(name)
+        if full is None:
+            fine = name in BUILTINS
+        elif self._foreign(full):
+            fine = self._known(full.partition(".")[0])
+        else:
+            fine = self.permitted(full) or full in STREAMS
+        if not fine:
+            raise UnlistedNameError
+
+    def attribute(self, node: ast.Attribute) -> ast.expr | None:
+        """An attribute as a value: a listed part of a module, or a listed method or field of what is left to look at.
+
+        Raises:
+            UnlistedNameError: it is neither.
+        """
+        full = self.dotted(node)
+        if full:
+            if full in STREAMS or self.permitted(full):
+                return None
+            # a field of something listed: `sys.version_info.major`, `datetime.datetime.now`
+            if not isinstance(node.value, ast.Attribute | ast.Name) or self._is_module(node.value):
+                raise UnlistedNameError
+        base = node.value
+        if isinstance(base, ast.Name) and base.id not in self._own and self._foreign(self.imported.get(base.id, "")):
+            if node.attr in _TOLD or (self._known(self.imported[base.id].partition(".")[0]) and self._open(node.attr)):
+                return None
+            raise UnlistedNameError
+        if node.attr not in METHODS and not (self.modules and self._open(node.attr)):
+            raise UnlistedNameError
+        if node.attr == "write" and any(name.partition(".")[0] == "xml" for name in self.imported.values()):
+            raise UnlistedNameError  # `ElementTree.write` opens the file that it is given the name of
+        return base
+
+    def permitted(self, full: str) -> bool:
+        """Whether a module holds this name and it is listed."""
+        module, _, name = full.rpartition(".")
+        return name in MODULES.get(module, ())
+
+    def dotted(self, node: ast.expr) -> str:
+        """`module.name` of what was imported; empty for everything else."""
+        parts: list[str] = []
+        while isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+            node = node.value
+        if not isinstance(node, ast.Name) or node.id in self._own or node.id not in self.imported:
+            return ""
+        if self._foreign(self.imported[node.id]):
+            return ""
+        return ".".join([self.imported[node.id], *reversed(parts)])
+
+    def _is_module(self, node: ast.expr) -> bool:
+        full = self.dotted(node)
+        return bool(full) and full not in STREAMS and not self.permitted(full)
+
+    def _foreign(self, full: str) -> bool:
+        return full.partition(".")[0] in self.modules
+
+    def _open(self, name: str) -> bool:
+        """Whether this may be asked of what the project's own code gives: no way back to the library."""
+        return not (name.startswith(_INNER) or may_shadow(name) or name in ("format", "format_map"))

@@ -1,0 +1,60 @@
+"""Views that show what programs were started with: settings of services often hold secrets as plain text."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from shield.facts.programs.invocation import Invocation, Special
+from shield.facts.programs.reading import Value
+
+__all__ = ["REVEALING"]
+
+# Kinds of things in a cluster that start no program.
+_PLAIN_KINDS_TEXT = """
+namespace namespaces ns node nodes no event events ev service services svc ingress ingresses ing endpoints ep
+endpointslice endpointslices persistentvolume persistentvolumes pv persistentvolumeclaim persistentvolumeclaims pvc
+storageclass storageclasses sc networkpolicy networkpolicies netpol horizontalpodautoscaler hpa serviceaccount
+serviceaccounts sa role roles rolebinding rolebindings clusterrole clusterroles resourcequota quota limitrange limits
+priorityclass priorityclasses poddisruptionbudget pdb
+"""
+_PLAIN_KINDS = frozenset(_PLAIN_KINDS_TEXT.split())
+_PLAIN_OUTPUTS = frozenset(("wide", "name"))
+_UNIT_PROPERTIES_TEXT = """
+Id Names Description LoadState ActiveState SubState UnitFileState UnitFilePreset FragmentPath Type Restart NRestarts
+MainPID ExecMainPID ExecMainStatus ExecMainCode ExecMainStartTimestamp Result StatusText ActiveEnterTimestamp
+ActiveExitTimestamp InactiveEnterTimestamp StateChangeTimestamp MemoryCurrent MemoryMax MemoryPeak CPUUsageNSec
+TasksCurrent TasksMax ControlGroup Slice User Group After Before Requires Wants WantedBy RequiredBy Triggers TriggeredBy
+LimitNOFILE TimeoutStartUSec TimeoutStopUSec RestartUSec NextElapseUSecRealtime LastTriggerUSec InvocationID
+"""
+_UNIT_PROPERTIES = frozenset(_UNIT_PROPERTIES_TEXT.split())
+
+
+def _cluster(call: Invocation) -> bool:
+    """kubectl get and describe: of what starts programs the short tables say nothing of their environment."""
+    arguments, words = call.arguments, call.operands
+    outputs = arguments.values("-o", "--output")
+    brief = call.name.endswith(" get") and not arguments.has("--template")
+    brief = brief and all(value.fixed and value.text in _PLAIN_OUTPUTS for value in outputs)
+    if not brief and not (words and _plain_kinds(words)):
+        call.reading.unknown.append(f"`{call.name[:80]}`: it may show the environment that programs are started with")
+    return False
+
+
+def _plain_kinds(words: list[Value]) -> bool:
+    """`svc,ing`, or `svc/web node/a`: every kind that is named."""
+    if not all(word.fixed for word in words):
+        return False
+    named = [word.text for word in words if "/" in word.text]
+    kinds = [text.partition("/")[0] for text in named] if len(named) == len(words) else words[0].text.split(",")
+    return all(kind.lower() in _PLAIN_KINDS for kind in kinds)
+
+
+def _unit(call: Invocation) -> bool:
+    """systemctl show: everything, or the properties that are named."""
+    values = call.arguments.values("-p", "--property", "-P")
+    names = [name for value in values for name in (value.text.split(",") if value.fixed else ("",))]
+    if not names or not _UNIT_PROPERTIES.issuperset(names):
+        call.reading.unknown.append(f"`{call.name[:80]}`: it may show the environment that services are started with")
+    return False
+
+
+REVEALING: Mapping[str, Special] = MappingProxyType({"cluster": _cluster, "unit": _unit})

@@ -1,0 +1,65 @@
+"""What the name of a command stands for: a builtin, a function, a file, and the model that knows what it does."""
+
+import posixpath
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from shield.facts.place import Place
+from shield.facts.programs.model import Model
+from shield.facts.shell.frame import Frame
+from shield.facts.shell.lookup import Found, Lookup
+from shield.facts.shell.variables import State
+from shield.types import Origin
+
+__all__ = ["Called", "Names"]
+
+_VERSIONED = frozenset(("python", "pip", "ruby", "perl", "php", "lua", "node"))
+_SLASHES = re.compile("//+")
+_FUNCTION = Found(None, Origin.FUNCTION)
+
+
+class Called(NamedTuple):
+    """`name`: without directories. `model` is None where nothing is known of a program of this name."""
+
+    name: str
+    found: Found
+    model: Model | None
+
+
+class Names:
+    """The commands that one line may name. `functions`: what a reading defines that is not understood."""
+
+    def __init__(self, place: Place, programs: Mapping[str, Model]) -> None:
+        self._programs = programs
+        self._lookup = Lookup(place)
+        self.functions: set[str] = set()
+
+    def called(self, text: str, state: State, frame: Frame, *, path: str | None) -> Called:
+        """What `text` calls here. `path`: what PATH holds, None where that is not known."""
+        if "//" in text:
+            text = _SLASHES.sub("/", text)
+        name = posixpath.basename(text.rstrip("/")) if "/" in text else text
+        found = self._found(text, path, state, frame)
+        return Called(name, found, self._model(name, found))
+
+    def _found(self, text: str, path: str | None, state: State, frame: Frame) -> Found:
+        if frame.elsewhere:
+            return Found()
+        if text in self.functions and frame.builtins and frame.functions:
+            return _FUNCTION
+        first = self._lookup.find(text, state.bases[0], path, builtins=frame.builtins)
+        # Where the directory is not certain, a program found in it is not, either.
+        for base in state.bases[1:]:
+            if self._lookup.find(text, base, path, builtins=frame.builtins) != first:
+                return Found()
+        return first
+
+    def _model(self, name: str, found: Found) -> Model | None:
+        model = self._programs.get(name)
+        if model is None and found.file is not None:
+            model = self._programs.get(posixpath.basename(found.file))
+        if model is None:
+            bare = name.rstrip("0123456789.")
+            model = self._programs.get(bare) if bare in _VERSIONED else None
+        return model

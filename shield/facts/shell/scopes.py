@@ -1,0 +1,40 @@
+"""What a shell within a shell starts with, and what is left of it when it is done: variables, parameters, functions."""
+
+from collections.abc import Mapping
+
+from shield.facts.shell.variables import Content, State, united
+
+__all__ = ["fresh", "left", "restored", "with_given"]
+
+
+def with_given(contents: Mapping[str, Content], state: State) -> None:
+    """The assignments in front of a command are variables while it runs in this shell."""
+    state.variables.update(contents)
+
+
+def restored(state: State, before: State, contents: Mapping[str, Content]) -> State:
+    for name in contents:
+        state.variables[name] = united(before.value(name), state.value(name))
+    return state
+
+
+def left(state: State, before: State, contents: Mapping[str, Content]) -> State:
+    """After a function: its parameters are gone, and what was local to it on some way there may be."""
+    state.positional = before.positional
+    for name in state.locals | contents.keys():
+        state.variables[name] = united(before.value(name), state.value(name))
+    state.locals = before.locals
+    return state
+
+
+def fresh(state: State, contents: Mapping[str, Content], env: Mapping[str, str]) -> State:
+    """Another shell: it has the exported variables only, and nothing else of this one's."""
+    inner = state.copy()
+    exported = {name: value for name, value in state.variables.items() if name in env or name in state.exported}
+    # what was unset is exported only if it was told to be again
+    inner.variables = {**exported, **dict.fromkeys(state.gone & state.variables.keys()), **contents}
+    inner.functions, inner.attributes, inner.positional = {}, {}, None
+    inner.fed = False
+    inner.split = inner.globs = True
+    inner.previous, inner.stack, inner.locals = (None,), (), frozenset()
+    return inner

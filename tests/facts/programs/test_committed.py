@@ -1,0 +1,244 @@
+"""What git has kept: every file that is called so can be brought back as it was, by git itself."""
+
+import os
+import shutil
+import zlib
+from pathlib import Path
+
+import pytest
+
+from git_world import git, repository
+from shell_world import place as made_place
+from shield.facts.local import LocalFiles
+from shield.facts.paths import path_fact
+from shield.facts.place import Place
+from shield.facts.shell import analyse
+from shield.facts.snapshot import Snapshot
+from shield.types import Access
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+
+
+@pytest.fixture
+def ws(tmp_path):
+    top = tmp_path / "home/ws"
+    top.mkdir(parents=True)
+    git(top, "init", "-q", "-b", "main")
+    put(top, "a.txt", "docs/guide.md", "docs/api/x.md", "run.sh")
+    (top / "run.sh").chmod(0o755)
+    commit(top)
+    return top
+
+
+def put(top: Path, *names: str, text: str = "x\n") -> None:
+    for name in names:
+        (top / name).parent.mkdir(parents=True, exist_ok=True)
+        (top / name).write_text(text)
+
+
+def commit(top: Path) -> None:
+    git(top, "add", "-A", "-f")
+    git(top, "commit", "-q", "-m", "x")
+
+
+def kept(top: Path, name: str, *, recursive: bool = False, roots: tuple[Path, ...] = ()) -> bool:
+    place = Place(
+        files=Snapshot(LocalFiles()),
+        home=str(top.parent),
+        cwd=str(top),
+        workspace_roots=tuple(str(root) for root in roots or (top,)),
+        env={"PATH": "/usr/bin:/bin", "HOME": str(top.parent)},
+        shell="/bin/bash",
+    )
+    fact = path_fact(name, Access.DELETE, place, base=str(top), recursive=recursive)
+    other = path_fact(name, Access.WRITE, place, base=str(top), recursive=recursive)
+    assert "committed" not in other.categories
+    return "committed" in fact.categories
+
+
+def contents(top: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(top)): path.read_bytes() for path in top.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("name", ["a.txt", "docs/guide.md", "run.sh", "docs", "docs/api", "./docs/../a.txt"])
+def test_what_is_in_a_commit_comes_back(ws, name):
+    assert kept(ws, name, recursive=True)
+    before = contents(ws / "docs") | {"a.txt": (ws / "a.txt").read_bytes()}
+    path = ws / name
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+    git(ws, "checkout", "--", ".")
+    assert contents(ws / "docs") | {"a.txt": (ws / "a.txt").read_bytes()} == before
+
+
+def test_a_directory_needs_all_that_is_in_it(ws):
+    put(ws, "docs/api/notes.md")
+    assert not kept(ws, "docs", recursive=True)
+    assert not kept(ws, "docs/api", recursive=True)
+    assert kept(ws, "docs/guide.md")
+    (ws / "docs/api/notes.md").unlink()
+    assert kept(ws, "docs", recursive=True)
+    assert not kept(ws, "docs")  # a directory that is not walked
+    assert not kept(ws, ".", recursive=True)
+    put(ws, "docs/__pycache__/x.cpython-311.pyc")
+    assert kept(ws, "docs", recursive=True)
+    put(ws, "docs/__pycache__/notes.txt")
+    assert not kept(ws, "docs", recursive=True)
+
+
+def test_what_changed_is_not_kept(ws):
+    put(ws, "a.txt", text="y\n")
+    assert not kept(ws, "a.txt")
+    git(ws, "add", "a.txt")
+    assert not kept(ws, "a.txt")  # staged: the next `git add` forgets it
+    assert kept(ws, "docs", recursive=True)  # nothing was added there
+    git(ws, "commit", "-q", "-m", "y")
+    assert kept(ws, "a.txt")
+
+
+def test_times_and_sizes_are_not_believed(ws):
+    path = ws / "a.txt"
+    stat = path.stat()
+    path.write_text("z\n")
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    assert path.stat().st_size == stat.st_size
+    assert not kept(ws, "a.txt")
+    git(ws, "update-index", "--assume-unchanged", "a.txt")
+    assert not kept(ws, "a.txt")
+    git(ws, "update-index", "--no-assume-unchanged", "--skip-worktree", "a.txt")
+    assert not kept(ws, "a.txt")
+
+
+def test_what_is_only_meant_to_be_added_is_not_kept(ws):
+    put(ws, "empty", text="")
+    put(ws, "there", text="")
+    git(ws, "add", "there")
+    git(ws, "commit", "-q", "-m", "empty")
+    assert kept(ws, "there")
+    git(ws, "add", "-N", "empty")
+    assert not kept(ws, "empty")
+
+
+def test_a_conflict_is_not_kept(ws):
+    git(ws, "checkout", "-q", "-b", "other")
+    put(ws, "a.txt", text="other\n")
+    commit(ws)
+    git(ws, "checkout", "-q", "main")
+    put(ws, "a.txt", text="main\n")
+    commit(ws)
+    assert kept(ws, "a.txt")
+    with pytest.raises(Exception, match="merge"):
+        git(ws, "merge", "-q", "other")
+    assert not kept(ws, "a.txt")
+
+
+def objects(ws: Path) -> list[Path]:
+    return [path for path in (ws / ".git/objects").rglob("*") if path.is_file()]
+
+
+def test_the_object_has_to_be_there(ws):
+    blob = git(ws, "rev-parse", "HEAD:a.txt").strip()
+    loose = ws / ".git/objects" / blob[:2] / blob[2:]
+    content = loose.read_bytes()
+    loose.chmod(0o644)
+    for wrong in (b"", b"x", content[:-6], zlib.compress(b"blob 2\0y\n"), zlib.compress(b"blob 2\0x\n" + b"x" * 10**6)):
+        loose.write_bytes(wrong)
+        assert not kept(ws, "a.txt"), wrong[:20]
+    loose.write_bytes(content)
+    assert kept(ws, "a.txt")
+    loose.unlink()
+    assert not kept(ws, "a.txt")
+    loose.mkdir()
+    assert not kept(ws, "a.txt")
+
+
+def test_a_packed_object_is_one(ws):
+    put(ws, *(f"many/{at}.txt" for at in range(200)))
+    for at in range(200):
+        put(ws, f"many/{at}.txt", text=f"{at}\n")
+    commit(ws)
+    git(ws, "gc", "-q", "--prune=now")
+    assert not [path for path in objects(ws) if len(path.name) == 38]
+    assert kept(ws, "many", recursive=True)
+    put(ws, "many/1.txt", text="2\n")  # what another file holds is not what this one held
+    assert not kept(ws, "many/1.txt")
+    put(ws, "many/1.txt", text="1\n")
+    assert kept(ws, "many/1.txt")
+    pack = next((ws / ".git/objects/pack").glob("*.pack"))
+    index = pack.with_suffix(".idx")
+    moved = pack.rename(ws / "pack")
+    assert not kept(ws, "a.txt")
+    moved.rename(pack)
+    content = index.read_bytes()
+    index.chmod(0o644)
+    for wrong in (b"", content[:4], content[:2000], b"x" * len(content), content[:8] + b"\xff" * (len(content) - 8)):
+        index.write_bytes(wrong)
+        assert not kept(ws, "a.txt"), wrong[:8]
+    index.write_bytes(content)
+    assert kept(ws, "a.txt")
+
+
+def test_another_repository_inside_is_not_kept(ws):
+    inner = ws / "docs/inner"
+    (inner / ".git").mkdir(parents=True)
+    assert not kept(ws, "docs", recursive=True)  # whatever may be in there one day
+    git(inner, "init", "-q")
+    assert not kept(ws, "docs", recursive=True)
+    put(inner, "a.txt")
+    assert not kept(ws, "docs/inner/a.txt")
+
+
+def test_only_a_plain_repository_of_the_workspace_counts(ws, tmp_path):
+    assert not kept(ws / "docs", "guide.md", roots=(ws / "docs",))
+    (ws / ".git").rename(tmp_path / "elsewhere")
+    (ws / ".git").symlink_to(tmp_path / "elsewhere")
+    assert not kept(ws, "a.txt")
+    (ws / ".git").unlink()
+    (ws / ".git").write_text(f"gitdir: {tmp_path}/elsewhere\n")
+    assert not kept(ws, "a.txt")
+
+
+def test_a_link_is_what_it_says_and_not_what_it_leads_to(ws):
+    (ws / "docs/link").symlink_to("guide.md")
+    commit(ws)
+    assert kept(ws, "docs", recursive=True)
+    assert not kept(ws, "docs/link")
+    (ws / "docs/link").unlink()
+    (ws / "docs/link").symlink_to("api/x.md")
+    assert not kept(ws, "docs", recursive=True)
+    (ws / "docs/link").unlink()
+    put(ws, "docs/link", text="guide.md")
+    assert not kept(ws, "docs", recursive=True)
+
+
+def test_what_git_would_write_differently_is_not_kept(ws):
+    (ws / "a.txt").write_bytes(b"x\r\n")
+    git(ws, "config", "core.autocrlf", "true")
+    git(ws, "add", "a.txt")
+    assert git(ws, "status", "--porcelain") == ""
+    assert not kept(ws, "a.txt")
+
+
+def test_guarded_files_are_never_called_so(ws):
+    put(ws, "AGENTS.md", ".env", ".github/workflows/ci.yml")
+    commit(ws)
+    for name in ("AGENTS.md", ".env", ".github/workflows/ci.yml", ".git/HEAD", ".git"):
+        assert not kept(ws, name, recursive=True), name
+
+
+@pytest.mark.parametrize("at", range(0, 240, 3))
+def test_a_damaged_index_keeps_nothing_that_is_not_there(ws, at):
+    put(ws, "a.txt", text="changed\n")
+    index = ws / ".git/index"
+    content = bytearray(index.read_bytes())
+    content[at % len(content)] ^= 0xFF
+    index.write_bytes(content)
+    assert not kept(ws, "a.txt")
+
+
+def test_a_made_world_has_it_too():
+    files = repository({"a.txt": "x\n", "b.txt": "x\n"}, changes={"b.txt": "y\n"})
+    found = analyse("rm a.txt b.txt", made_place(files))
+    assert {path.raw: "committed" in path.categories for path in found.paths if path.access is Access.DELETE} == {
+        "a.txt": True,
+        "b.txt": False,
+    }

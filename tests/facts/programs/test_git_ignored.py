@@ -1,0 +1,147 @@
+"""What `git add .` would take: secrets that git is not told to ignore, held against what the real git ignores."""
+
+import os
+import random
+import shutil
+import subprocess
+from dataclasses import replace
+
+import pytest
+
+from git_world import git
+from shell_world import facts, place
+from shield.facts.local import LocalFiles
+from shield.facts.made import MadeFile
+from shield.facts.programs.git.ignored import Ignored
+from shield.types import Access
+
+ENV = {".env": MadeFile(content=b"x"), "a.txt": MadeFile(content=b"x")}
+
+
+def taken(line: str, files: dict[str, MadeFile]) -> set[str]:
+    found = facts(line, {**ENV, **files}).paths
+    return {str(fact.resolved).removeprefix("/home/user/ws/") for fact in found if "credential" in fact.categories}
+
+
+@pytest.mark.parametrize("line", ["git add .", "git add -A", "git add --all", "git stage .", "git add *"])
+def test_a_secret_that_nothing_ignores_is_taken(line):
+    assert taken(line, {}) == ({".env"} if line != "git add *" else set())
+    assert taken(line, {".gitignore": MadeFile(content=b".env\n")}) == set()
+
+
+@pytest.mark.parametrize("line", ["git add a.txt", "git add src", "git add -u", "git add -n .", "git status"])
+def test_others_take_none(line):
+    assert taken(line, {"src/x": MadeFile()}) == set()
+
+
+def test_a_folder_is_looked_through():
+    files = {"config/.env": MadeFile(), "config/deep/id_rsa": MadeFile()}
+    assert taken("git add config", files) == {"config/.env", "config/deep/id_rsa"}
+    assert taken("git add config", {**files, "config/.gitignore": MadeFile(content=b"deep/\n")}) == {"config/.env"}
+    assert taken("cd config && git add .", files) == {"config/.env", "config/deep/id_rsa"}
+    assert taken("git add *", files) == {"config/.env", "config/deep/id_rsa"}
+    assert taken("git add ..", {"docs/x": MadeFile()}) == set()  # outside, which is a path of its own
+
+
+NOT_IGNORED = ("!.env", ".env\n!.env", "#.env", "env", "/src/.env", ".env/", "src/", "\\.env", "[.]env\n![.]env", ".en")
+IGNORED = (".env", ".env*", "/.env", ".*", "*", "*env", ".env  ", "!.env\n.env", ".e?v", "*.x\n.env*\n!.env.example")
+
+
+@pytest.mark.parametrize("text", NOT_IGNORED)
+def test_what_is_not_ignored_for_certain(text):
+    assert taken("git add .", {".gitignore": MadeFile(content=text.encode())}) == {".env"}
+
+
+@pytest.mark.parametrize("text", IGNORED)
+@pytest.mark.parametrize("where", [".gitignore", ".git/info/exclude", "/home/user/.config/git/ignore"])
+def test_what_is_ignored(text, where):
+    assert taken("git add .", {where: MadeFile(content=text.encode())}) == set()
+
+
+def test_a_link_is_no_list():
+    """git does not follow one (gitignore(5))."""
+    files = {".gitignore": MadeFile(symlink="ignored"), "ignored": MadeFile(content=b".env\n")}
+    assert taken("git add .", files) == {".env"}
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_what_git_has_already_is_no_news(tmp_path):
+    git(tmp_path, "init", "-q")
+    (tmp_path / ".env").write_text("x")
+    git(tmp_path, "add", "-f", ".env")
+    files = {f".git/{name}": MadeFile(content=(tmp_path / ".git" / name).read_bytes()) for name in ("index", "HEAD")}
+    files |= {".git/refs": MadeFile(directory=True), ".git/objects": MadeFile(directory=True)}
+    assert taken("git add .", files) == set()
+
+
+PIECES = (
+    "a",
+    "b",
+    "*",
+    "a*",
+    "?",
+    "/a",
+    "a/b",
+    "/a/b",
+    "*/b",
+    "a/",
+    "b/",
+    "/b/",
+    "!a",
+    "!b",
+    "!/a",
+    "!a/b",
+    "#a",
+    "[ab]",
+)
+PIECES += ("**/b", "a/**", "!**/a", "\\a", "!a/", "b/a", "", "!*", " a", "a ")
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_nothing_is_called_ignored_that_git_takes(tmp_path):
+    """400 random lists, in two places each: what is called ignored, git ignores; the rest it mostly does not."""
+    chance = random.Random(20261122)
+    git(tmp_path, "init", "-q")
+    names = ["a", "b", "a/a", "a/b", "b/a", "b/b", "a/b/a", "a/a/b", "b/a/b"]
+    called = missed = 0
+    for at in range(400):
+        top = tmp_path / str(at)
+        for name in names:
+            target = top / f"{name}.d" if any(other.startswith(f"{name}/") for other in names) else top / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+        lists = {
+            "": chance.choices(PIECES, k=chance.randint(1, 4)),
+            "a": chance.choices(PIECES, k=chance.randint(0, 2)),
+        }
+        for where, lines in lists.items():
+            (top / where).mkdir(parents=True, exist_ok=True)
+            (top / where / ".gitignore").write_text("\n".join(lines) + "\n")
+    files = [f"{at}/{name}" for at in range(400) for name in names if name.count("/") == 2]
+    for name in files:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x")
+    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path / "none"), "GIT_CONFIG_NOSYSTEM": "1"}
+    said = subprocess.run(
+        ["git", "check-ignore", "--stdin"],
+        cwd=tmp_path,
+        env=env,
+        input="\n".join(files),
+        capture_output=True,
+        text=True,
+    )
+    really = set(said.stdout.split("\n"))
+    for at in range(400):
+        ignored = Ignored(str(tmp_path / str(at)), replace(place(), files=LocalFiles(), home=str(tmp_path / "none")))
+        for name in names:
+            if name.count("/") == 2 and ignored.holds(name):
+                assert f"{at}/{name}" in really, (at, name)
+                called += 1
+            elif name.count("/") == 2 and f"{at}/{name}" in really:
+                missed += 1
+    assert called > 300
+    assert missed < called / 3  # patterns in brackets, and with two stars
+
+
+def test_reading_is_what_is_said_of_them():
+    (fact,) = [fact for fact in facts("git add .", ENV).paths if "credential" in fact.categories]
+    assert fact.access is Access.READ

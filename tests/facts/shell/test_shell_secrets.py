@@ -1,0 +1,71 @@
+"""A variable that holds a secret by its name keeps that name wherever it goes, and its value is in no fact."""
+
+import pytest
+
+from shell_world import HOME, PATH, facts
+from shield.types import Dynamic
+
+ENV = {"PATH": PATH, "HOME": HOME, "GITHUB_TOKEN": "ghp_Zx9Kq4"}
+
+
+@pytest.mark.parametrize("env", [ENV, {"PATH": PATH, "HOME": HOME}], ids=["set", "not set here"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "x=$GITHUB_TOKEN; echo $x",
+        'x="Bearer $GITHUB_TOKEN"; y=$x; echo "a $y"',
+        'for x in "$GITHUB_TOKEN"; do echo $x; done',
+        "for x in a $GITHUB_TOKEN b; do echo $x; done",
+        "x=${GITHUB_TOKEN:-none}; echo $x",
+        "x=${GITHUB_TOKEN:0:4}; echo $x",
+        "x=$GITHUB_TOKEN; echo ${x%%_*} ${x^^} ${x/a/b}",
+        'a=("$GITHUB_TOKEN"); echo ${a[0]}',
+        'a=(1 "$GITHUB_TOKEN"); echo "${a[@]}"',
+        "x=GITHUB_TOKEN; echo ${!x}",
+        "export x=$GITHUB_TOKEN; echo $x",
+        "declare x=$GITHUB_TOKEN; echo $x",
+        "if test -f a; then x=$GITHUB_TOKEN; else x=1; fi; echo $x",
+        "x=1; x+=$GITHUB_TOKEN; echo $x",
+        "x=$GITHUB_TOKEN; bash -c 'echo $1' a $x; echo $x",
+        "x=$GITHUB_TOKEN; while read l; do echo $x; done",
+    ],
+)
+def test_it_keeps_its_name(line, env):
+    found = facts(line, env=env)
+    shown = [" ".join(command.argv) for command in found.commands if command.name == "echo"]
+    assert any("$GITHUB_TOKEN" in words or "${GITHUB_TOKEN" in words for words in shown), shown
+    assert "ghp_Zx9Kq4" not in repr(found)
+    assert any(command.dynamic is not Dynamic.NONE for command in found.commands if command.name == "echo")
+
+
+@pytest.mark.parametrize(
+    ("line", "target"),
+    [
+        ("cat <<E\nt=$GITHUB_TOKEN\nE", "$GITHUB_TOKEN"),
+        ("x=$GITHUB_TOKEN; cat <<E\na $x\nE", "$GITHUB_TOKEN"),
+        ("x=$GITHUB_TOKEN; cat <<< $x", "$GITHUB_TOKEN"),
+        ("cat <<'E'\nt=$GITHUB_TOKEN\nE", "t=$GITHUB_TOKEN\n"),
+        ("cat <<E\n$REPLY\nE", None),
+    ],
+)
+def test_a_text_in_the_line_keeps_it_too(line, target):
+    found = facts(line, env=ENV)
+    assert found.commands[-1].redirects[0].target == target
+    constant = "'E'" in line
+    assert constant == (found.commands[-1].dynamic is Dynamic.NONE) or "<<<" in line
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "x=${GITHUB_TOKEN:+set}; echo $x",
+        "n=${#GITHUB_TOKEN}; echo $n",
+        "TOKEN=abc; echo $TOKEN",
+        "x=$GITHUB_TOKEN; x=1; echo $x",
+        "x=$GITHUB_TOKEN; unset x; echo $x",
+        'test -n "$GITHUB_TOKEN" && echo set',
+    ],
+)
+def test_what_shows_nothing_of_it_has_no_name(line):
+    found = facts(line, env=ENV)
+    assert not any("GITHUB" in word for command in found.commands if command.name == "echo" for word in command.argv)
