@@ -24,7 +24,10 @@ _SED_PLAIN = re.compile(
 )
 
 
-_JQ_ACTIVE = re.compile(r"(?<!\.)\b(?:input_filename|import|include|env|debug|load|strload|eval|system|modulemeta)\b|\$ENV")
+# After a dot these are names of fields.
+_JQ_ACTIVE = re.compile(
+    r"(?<!\.)\b(?:input_filename|import|include|env|debug|load|strload|eval|system|modulemeta)\b|\$ENV"
+)
 
 
 # Backups that are no file with a meaning, whatever they are made of.

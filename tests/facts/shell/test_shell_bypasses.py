@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from shell_world import HOME, WS, accesses, facts, names, place, settled
-from shield.facts.made import MadeFile
+from shield.facts.made import MadeFile, MadeFiles
 from shield.facts.shell import analyse
 from shield.facts.unseen import UnknownFiles
 from shield.types import Access, Dynamic, Operation, Origin, RunsCode
@@ -368,6 +368,14 @@ def test_limits_are_never_consent():
         ("ls", {"ls": MadeFile(mode=0o644)}, {"PATH": f"{WS}:/usr/bin"}, Origin.SYSTEM),
         ("ls", {"~/bin/ls": MadeFile(mode=0o755)}, {"PATH": f"{HOME}/bin:/usr/bin"}, Origin.USER),
         ("/tmp/ls", {"/tmp/ls": MadeFile(mode=0o755)}, {}, Origin.TEMP),
+        # a directory of PATH is trusted no more than its name, and no more than where it leads
+        (
+            "ls",
+            {"/usr/games": MadeFile(symlink=f"{WS}/bin"), "bin/ls": MadeFile(mode=0o755)},
+            {"PATH": "/usr/games"},
+            Origin.WORKSPACE,
+        ),
+        ("ls", {"bin": MadeFile(symlink="/usr/bin")}, {"PATH": f"{WS}/bin"}, Origin.WORKSPACE),
         ("frob", {}, {}, Origin.UNKNOWN),
         ("/opt/x/frob", {"/opt/x/frob": MadeFile(mode=0o755)}, {}, Origin.USER),
         ("ls() { rm x; }; ls", {}, {}, Origin.FUNCTION),
@@ -377,6 +385,17 @@ def test_origin_of_programs(line, files, env, origin):
     found = facts(line, files, env={"PATH": "/usr/bin:/bin", "HOME": HOME, **env})
     # what a function runs is listed after the call
     assert next(command for command in reversed(found.commands) if not command.via).origin is origin
+
+
+@pytest.mark.parametrize("line", ["ls", "/usr/bin/ls"])
+def test_a_program_that_anybody_may_change_is_not_the_systems(line):
+    class Open(MadeFiles):
+        def lstat(self, path):
+            stat = super().lstat(path)
+            return stat._replace(mode=0o777) if path == "/usr/bin/ls" else stat
+
+    assert analyse(line, place(env={"PATH": "/usr/bin"})).commands[0].origin is Origin.SYSTEM
+    assert analyse(line, replace(place(env={"PATH": "/usr/bin"}), files=Open({}))).commands[0].origin is Origin.UNKNOWN
 
 
 def test_cd_moves_only_what_it_can():
