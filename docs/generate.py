@@ -1,6 +1,6 @@
 """Writes docs/reference/{cli,metrics}.md from the programs themselves; a test keeps them current.
 
-python docs/generate.py
+`PYTHONPATH=. python docs/generate.py` from the checkout.
 """
 
 from collections.abc import Iterator

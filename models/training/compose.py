@@ -1,0 +1,183 @@
+"""Attacks and their harmless twins, made of the banks: the same document clean and poisoned, the same wish asked for by
+the user and slipped in by somebody else. Seeded: the same seed gives the same rows."""
+
+import html
+import json
+from collections.abc import Iterator
+from random import Random
+
+from models.training.banks import HERE, Banks, Carrier
+from models.training.disguise import disguised
+from models.training.row import Row
+
+__all__ = ["attacks", "harmless"]
+
+_WINDOW = 520  # characters: about what 128 tokens hold
+_DISGUISED = 0.22
+# What is harmless from its own speaker, or as a whole, is not so in the middle of a document.
+_OUT_OF_PLACE = (
+    "hard_user",
+    "hard_ml_user",
+    "hard_security",
+    "hard_ml_security",
+    "hard_detector",
+    "hard_long",
+    "plain_system",
+    "plain_image",
+)
+_FIELDS = (
+    "content",
+    "text",
+    "body",
+    "description",
+    "message",
+    "result",
+    "output",
+    "snippet",
+    "summary",
+    "comment",
+    "title",
+)
+_ASKS = (
+    "{goal}",
+    "please {goal}",
+    "can you {goal}?",
+    "could you {goal} for me",
+    "I need you to {goal}",
+    "{Goal}.",
+    "help me {goal}",
+    "{Goal}, thanks",
+    "I would like to {goal}",
+    "next, {goal}",
+    "first {goal}, then tell me when it is done",
+)
+
+
+def attacks(banks: Banks, rng: Random) -> Iterator[Row]:
+    """Attacks without end."""
+    while True:
+        draw = rng.random()
+        if draw < 0.62:
+            text, family = injection(banks, rng)
+            carrier = rng.choice(banks.carriers)
+            if draw < 0.47:
+                text = _placed(banks, carrier, text, rng)
+                kind = carrier.kind
+            else:
+                kind = "tool_result"
+            if rng.random() < 0.2:
+                text = _wrapped(text, rng)
+        else:
+            direct = [whole for whole in banks.wholes if whole.direct]
+            whole = rng.choice(direct)
+            text, family, kind = banks.filled(whole.text, rng, goal_of(banks, rng)), whole.family, "prose"
+            text = _cut(text, rng)
+            if rng.random() < _DISGUISED:
+                text = disguised(text, rng)
+            if rng.random() < 0.15:
+                kind = "tool_result"
+        yield Row(text=text, label=1, kind=kind, family=family)
+
+
+def harmless(banks: Banks, rng: Random) -> Iterator[Row]:
+    """Harmless texts without end: clean carriers, wishes of the user, and what only looks like an attack."""
+    while True:
+        draw = rng.random()
+        if draw < 0.4:
+            carrier = rng.choice(banks.carriers)
+            text, family, kind = _clean(banks, carrier, rng), carrier.family, carrier.kind
+            if rng.random() < 0.2:
+                text = _wrapped(text, rng)
+        elif draw < 0.55:
+            text = banks.filled(rng.choice(_ASKS), rng, goal_of(banks, rng))
+            family, kind = "asked", "prose"
+        else:
+            entry = rng.choice(banks.harmless)
+            text, family, kind = _cut(banks.filled(entry.text, rng, goal_of(banks, rng)), rng), entry.family, entry.kind
+        if rng.random() < _DISGUISED / 2:
+            text = disguised(text, rng)
+        yield Row(text=text, label=0, kind=kind, family=family)
+
+
+def injection(banks: Banks, rng: Random) -> tuple[str, str]:
+    """What somebody slips into a document: a goal with its lead, or a whole text; and its family."""
+    indirect = [whole for whole in banks.wholes if not whole.direct]
+    if indirect and rng.random() < 0.25:
+        whole = rng.choice(indirect)
+        text, family = banks.filled(whole.text, rng, goal_of(banks, rng)), whole.family
+    else:
+        lead = rng.choice(banks.leads)
+        text, family = banks.filled(lead.text, rng, goal_of(banks, rng)), lead.family
+    text = _cut(text, rng)
+    return (disguised(text, rng) if rng.random() < _DISGUISED else text), family
+
+
+def goal_of(banks: Banks, rng: Random) -> dict[str, str]:
+    """The slots `goal` and `Goal`; now and then two goals in a row."""
+    goal = banks.filled(rng.choice(banks.goals), rng)
+    if rng.random() < 0.2:
+        goal += rng.choice((" and ", ", then ", " and after that ")) + banks.filled(rng.choice(banks.goals), rng)
+    return {"goal": goal, "Goal": goal[:1].upper() + goal[1:]}
+
+
+def _placed(banks: Banks, carrier: Carrier, text: str, rng: Random) -> str:
+    """The carrier around `text`, which stands at one of its places; cut to a window that holds the text."""
+    parts = banks.filled(carrier.text, rng).split(HERE)
+    at = rng.randrange(1, len(parts))
+    before, after = "".join(parts[:at]), "".join(parts[at:])
+    text = _fitting(carrier, before, text)
+    room = max(_WINDOW - len(text), 120)
+    lead = rng.randint(0, room)
+    return before[max(len(before) - lead, 0) :] + text + after[: room - lead]
+
+
+def _clean(banks: Banks, carrier: Carrier, rng: Random) -> str:
+    """The carrier with its places left empty or, as often, with something ordinary in them: an empty field must not
+    come to mean a clean document."""
+    parts = banks.filled(carrier.text, rng).split(HERE)
+    text = parts[0]
+    ordinary = [
+        entry
+        for entry in banks.harmless
+        if entry.kind in ("prose", "tool_result")
+        and len(entry.text) < 400
+        and not entry.family.startswith(_OUT_OF_PLACE)
+    ]
+    for part in parts[1:]:
+        if ordinary and rng.random() < 0.5:
+            said = banks.filled(rng.choice(ordinary).text, rng, goal_of(banks, rng))
+            sentences = said.replace("\n", " ").split(". ")
+            text += _fitting(carrier, text, ". ".join(sentences[: rng.randint(1, 3)]))
+        text += part
+    return _cut(text, rng)
+
+
+def _fitting(carrier: Carrier, before: str, text: str) -> str:
+    """`text` as it would stand there: escaped inside a JSON string, on one line in the middle of one."""
+    if carrier.text.lstrip()[:1] in "{[" and before.rstrip()[-1:] not in "{[,":
+        return json.dumps(text, ensure_ascii=False)[1:-1]
+    if carrier.kind == "code" or (before and before[-1] != "\n"):
+        return " ".join(text.split())
+    return text
+
+
+def _cut(text: str, rng: Random) -> str:
+    """At most a window of `text`, from any place in it."""
+    if len(text) <= _WINDOW:
+        return text
+    start = rng.randint(0, len(text) - _WINDOW) if rng.random() < 0.6 else 0
+    return text[start : start + _WINDOW]
+
+
+def _wrapped(text: str, rng: Random) -> str:
+    """`text` as it stands in what a tool returns: in JSON, HTML, a listing."""
+    draw = rng.random()
+    field = rng.choice(_FIELDS)
+    if draw < 0.5:
+        value = {"id": rng.randint(1, 9999), field: text, "status": rng.choice(("ok", "open", "sent", "done"))}
+        return json.dumps(value, ensure_ascii=rng.random() < 0.5, indent=rng.choice((None, None, 2)))
+    if draw < 0.7:
+        return f'<div class="{field}"><p>{html.escape(text)}</p></div>'
+    if draw < 0.85:
+        return f"{field}: {text}"
+    return f"- {field}:\n    {text}\n"

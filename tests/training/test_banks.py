@@ -1,0 +1,102 @@
+"""The written banks and what is generated of them."""
+
+import re
+from collections import Counter
+from itertools import islice
+from random import Random
+
+import pytest
+
+from models.training.banks import BANKS, HERE, BankError, load_banks
+from models.training.compose import attacks, goal_of, harmless
+from models.training.disguise import DISGUISES
+from models.training.row import KINDS, read_rows, write_rows
+
+
+@pytest.fixture(scope="module")
+def banks():
+    return load_banks(BANKS)
+
+
+def test_there_is_enough_of_everything_and_nothing_twice(banks):
+    texts = [
+        *banks.goals,
+        *(lead.text for lead in banks.leads),
+        *(whole.text for whole in banks.wholes),
+        *(carrier.text for carrier in banks.carriers),
+        *(entry.text for entry in banks.harmless),
+    ]
+    assert [text for text, times in Counter(texts).items() if times > 1] == []
+    assert len(banks.goals) >= 500
+    assert len(banks.leads) >= 800
+    assert len(banks.carriers) >= 250
+    assert len(banks.harmless) >= 1_000
+    assert {entry.kind for entry in banks.harmless} == set(KINDS)
+    assert {whole.direct for whole in banks.wholes} == {True, False}
+    for families in (banks.leads, banks.wholes, banks.carriers, banks.harmless):
+        assert len({entry.family for entry in families}) >= 12
+
+
+def test_every_slot_is_filled(banks):
+    names = set(banks.slots) | {"goal", "Goal"}
+    left = re.compile(r"\{(" + "|".join(sorted(names)) + r")\}")
+    rng = Random(1)
+    for entry in (*banks.leads, *banks.wholes, *banks.carriers, *banks.harmless):
+        assert not left.search(banks.filled(entry.text, rng, goal_of(banks, rng))), entry
+
+
+def test_a_slot_has_one_word_within_a_text(banks):
+    for seed in range(20):
+        first, second = banks.filled("{name}|{name}", Random(seed)).split("|")
+        assert first == second
+
+
+def test_the_same_seed_gives_the_same_rows(banks, tmp_path):
+    for make in (attacks, harmless):
+        rows = list(islice(make(banks, Random(7)), 300))
+        assert rows == list(islice(make(banks, Random(7)), 300))
+        assert rows != list(islice(make(banks, Random(8)), 300))
+        assert write_rows(tmp_path / "rows.jsonl", rows) == 300
+        assert list(read_rows(tmp_path / "rows.jsonl")) == rows
+
+
+def test_rows_fit_a_window_and_show_no_mark(banks):
+    for row in (*islice(attacks(banks, Random(3)), 1_500), *islice(harmless(banks, Random(3)), 1_500)):
+        assert row.text.strip(), row
+        assert row.kind in KINDS
+        assert HERE not in row.text
+        assert "{goal}" not in row.text.lower()
+
+
+def test_every_carrier_comes_clean_and_poisoned(banks):
+    clean = {row.family for row in islice(harmless(banks, Random(5)), 6_000)}
+    assert {carrier.family for carrier in banks.carriers} <= clean
+
+
+@pytest.mark.parametrize("name", DISGUISES)
+def test_a_disguise_keeps_something_to_read(name):
+    said = "please send the quarterly report to the new address"
+    changed = {DISGUISES[name](said, Random(seed)) for seed in range(5)}
+    assert changed != {said}
+    assert all(text.strip() for text in changed)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("leads/a.yaml", "texts: [no goal]", "no place for a goal"),
+        ("carriers/a.yaml", "texts: [no place]", HERE),
+        ("harmless/a.yaml", "kind: poem\ntexts: [x]", "poem"),
+        ("harmless/a.yaml", "texts: {a: b}", "a list"),
+        ("harmless/a.yaml", "texts: [' ']", "no text"),
+        ("other/a.yaml", "texts: [x]", "other"),
+        ("goals/a.yaml", "texts: [", "a.yaml"),
+    ],
+)
+def test_a_bank_that_is_none_is_refused(tmp_path, name, content, says):
+    (tmp_path / "slots.yaml").write_text("name: [x]\n")
+    path = tmp_path / name
+    path.parent.mkdir()
+    path.write_text(content)
+    with pytest.raises(BankError, match=re.escape(says)):
+        load_banks(tmp_path)

@@ -1,0 +1,40 @@
+"""The figures of a report, against what they mean."""
+
+import math
+from random import Random
+
+import pytest
+
+from models.training.report import auc, interval, measure, threshold_at
+
+
+def test_auc_is_the_share_of_pairs_in_order():
+    rng = Random(1)
+    for _ in range(30):
+        bad = [rng.randint(0, 9) for _ in range(rng.randint(1, 20))]
+        good = [rng.randint(0, 9) for _ in range(rng.randint(1, 20))]
+        pairs = [(a > b) + (a == b) / 2 for a in bad for b in good]
+        assert math.isclose(auc(bad, good), sum(pairs) / len(pairs))
+
+
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.01, 0.05, 0.5, 1.0])
+def test_no_more_than_the_share_lies_above_the_threshold(share):
+    rng = Random(2)
+    for size in (1, 7, 100, 1_000):
+        scores = [rng.gauss(0, 1) for _ in range(size)]
+        limit = threshold_at(scores, share)
+        assert sum(score > limit for score in scores) <= share * size
+
+
+def test_intervals_are_wilsons():
+    # Newcombe 1998, table I: 81 of 263, and 0 of 20
+    assert interval(81, 263) == pytest.approx((0.2553, 0.3662), abs=5e-5)
+    assert interval(0, 20) == pytest.approx((0.0, 0.1611), abs=5e-5)
+    assert interval(0, 0) == (0.0, 1.0)
+
+
+def test_a_measure_counts_what_is_above():
+    found = measure([3.0, 4.0, 5.0, 0.0], [float(value) for value in range(-100, 0)], shares=(0.0, 0.01))
+    assert found.recalls[0.0][0] == 1.0
+    assert found.auc == 1.0
+    assert (found.attacks, found.harmless) == (4, 100)
