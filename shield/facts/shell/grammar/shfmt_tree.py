@@ -1,5 +1,6 @@
 """The commands in the typed JSON of `shfmt` as a `Script`."""
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -36,6 +37,7 @@ from shield.facts.shell.grammar.shfmt_words import Node, Words, expect
 
 __all__ = ["script_of"]
 
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _STATEMENT = ("Position", "Semicolon", "Comments")
 _COMPOUND = (Group, If, Loop, For, Counting, Case, Test, Arithmetic)
 
@@ -49,6 +51,14 @@ def script_of(text: str, tree: Node, tree_of: Callable[[str], Node | None]) -> S
     """
     expect(tree, "Stmts", "Last", "Name")
     return _Commands(text, tree_of, 0).script(tree.get("Stmts", []))
+
+
+def _name(node: Node) -> str:
+    """What an assignment sets. Some words that are none, `+1+=[` and `\\;x=[`, are assignments to `shfmt`."""
+    name: str = node["Name"]["Value"]
+    if not _NAME.fullmatch(name):
+        raise RefusedLineError("an assignment to what is no name")
+    return name
 
 
 class _Commands(Words):
@@ -142,12 +152,12 @@ class _Commands(Words):
         expect(node, "Naked", "Name", "Value", "Append")
         if node.get("Naked"):
             return self.word(node["Value"]) if "Value" in node else (Part(LITERAL, node["Name"]["Value"], False),)
-        head = node["Name"]["Value"] + ("+=" if node.get("Append") else "=")
+        head = _name(node) + ("+=" if node.get("Append") else "=")
         return joined((Part(LITERAL, head, False), *self.word(node.get("Value"))))
 
     def assignment(self, node: Node) -> Assignment:
         expect(node, "Append", "Name", "Index", "Value", "Array")
-        name, append = node["Name"]["Value"], bool(node.get("Append"))
+        name, append = _name(node), bool(node.get("Append"))
         if "Array" in node:
             expect(node, "Append", "Name", "Array")
             expect(node["Array"], "Lparen", "Rparen", "Elems", "Last")
