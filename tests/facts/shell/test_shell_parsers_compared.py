@@ -37,6 +37,7 @@ BASH = shutil.which("bash")
 pytestmark = pytest.mark.skipif(BASH is None, reason="there is no bash to compare with")
 SHFMT = Shfmt(shfmt_binary())
 # One bash that asks a bash for each line: whether it accepts it without a word.
+COMMENT_CONTINUED = re.compile(r"#[^\n]*\\\n")
 ASK = 'while IFS= read -r -d "" line; do "$BASH" -n -c -- "$line" 2>&1 | { read -r x && echo no || echo yes; }; done'
 
 
@@ -169,7 +170,8 @@ def test_random_lines_that_the_reader_accepts_are_valid_and_say_the_same_to_shfm
         except RefusedLineError:
             continue
         agreed += theirs == script
-        if theirs != script:
+        # a backslash at the end of a comment continues the line for shfmt, though not for bash
+        if theirs != script and not COMMENT_CONTINUED.search(line):
             differ.append(line)
     assert not differ, differ[:3]
     assert agreed >= len(scripts) // 2
