@@ -36,8 +36,8 @@ from shield.facts.shell.grammar.shfmt import Shfmt, shfmt_binary
 BASH = shutil.which("bash")
 pytestmark = pytest.mark.skipif(BASH is None, reason="there is no bash to compare with")
 SHFMT = Shfmt(shfmt_binary())
-# One bash that asks a bash for each line: whether it accepts it without a word.
 COMMENT_CONTINUED = re.compile(r"#[^\n]*\\\n")
+# One bash that asks a bash for each line: whether it accepts it without a word.
 ASK = 'while IFS= read -r -d "" line; do "$BASH" -n -c -- "$line" 2>&1 | { read -r x && echo no || echo yes; }; done'
 
 
