@@ -36,7 +36,7 @@ from shield.facts.shell.grammar.shfmt import Shfmt, shfmt_binary
 BASH = shutil.which("bash")
 pytestmark = pytest.mark.skipif(BASH is None, reason="there is no bash to compare with")
 SHFMT = Shfmt(shfmt_binary())
-COMMENT_CONTINUED = re.compile(r"#[^\n]*\\\n")
+COMMENT_CONTINUED = re.compile(r"(?:^|[\s;&|()])#[^\n]*\\\n")  # a `#` that may begin one
 # One bash that asks a bash for each line: whether it accepts it without a word.
 ASK = 'while IFS= read -r -d "" line; do "$BASH" -n -c -- "$line" 2>&1 | { read -r x && echo no || echo yes; }; done'
 
@@ -175,6 +175,12 @@ def test_random_lines_that_the_reader_accepts_are_valid_and_say_the_same_to_shfm
             differ.append(line)
     assert not differ, differ[:3]
     assert agreed >= len(scripts) // 2
+
+
+@pytest.mark.parametrize("line", ["{ -:y_1=[ind; }", "{ y=[a]* P/H+=a:b[a]* test; }", "{ export -l \\;x=[a-z]*; }"])
+def test_an_assignment_to_what_is_no_name_is_refused_of_shfmt(line):
+    with pytest.raises(RefusedLineError, match="no name"):
+        SHFMT.read(line)
 
 
 @settings(max_examples=150, deadline=None)
