@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 import re2  # type: ignore[import-untyped]  # the wheel has no stubs
 
 from shield.facts.place import Protected
-from shield.facts.programs.aims import Aim, aim
+from shield.facts.programs.aims import Aim, aim, only_signals
 from shield.facts.programs.ours import module_of, own_command
 from shield.types import (
     Access,
@@ -22,6 +22,7 @@ from shield.types import (
     Dynamic,
     Facts,
     IpClass,
+    Isolation,
     Operation,
     Opinion,
     PathFact,
@@ -120,13 +121,16 @@ _NEVER_COVERED = frozenset({"shield_state", "shield_code"})
 _BENEATH = "this reaches everything beneath a directory that holds protected files"
 
 
-def protect(facts: Facts, protected: Protected) -> tuple[Opinion, ...]:
-    """Every guard that the action meets, as tier 0 opinions with rules `protection.*`. No guard met is no opinion."""
+def protect(facts: Facts, protected: Protected, isolation: Isolation = Isolation.NONE) -> tuple[Opinion, ...]:
+    """Every guard that the action meets, as tier 0 opinions with rules `protection.*`. No guard met is no opinion.
+
+    `isolation` is the level that the session offers: no signal leaves a sandbox.
+    """
     found: list[Opinion] = []
     if any(path.categories & _GUARDED or path.covers & _GUARDED for path in facts.paths):
         found.extend(_of_paths(facts))
     found.extend(_of_hosts(facts, protected.ports))
-    found.extend(_of_commands(facts.commands, protected))
+    found.extend(_of_commands(facts.commands, protected, isolation))
     return tuple(found)
 
 
@@ -177,7 +181,7 @@ def _listener(answer: Answer) -> Opinion:
     )
 
 
-def _of_commands(commands: tuple[CommandFact, ...], protected: Protected) -> Iterable[Opinion]:
+def _of_commands(commands: tuple[CommandFact, ...], protected: Protected, isolation: Isolation) -> Iterable[Opinion]:
     for command in commands:
         if _calls_us(command):
             yield _opinion(
@@ -208,7 +212,7 @@ def _of_commands(commands: tuple[CommandFact, ...], protected: Protected) -> Ite
                 "Shield's and agentctl's processes are not signalled, traced or stopped",
                 "name the process or service that you mean, by its number or full name",
             )
-        elif aimed.unsure:
+        elif aimed.unsure and not (isolation.covers(Isolation.STATE_HIDDEN) and only_signals(command)):
             yield _opinion(
                 "process",
                 Answer.NO_OBJECTION,

@@ -173,12 +173,12 @@ def _read(name: str) -> Any:
     return yaml.safe_load((CORPORA / name).read_text(encoding="utf-8"))
 
 
-def _world(entries: Mapping[str, str], programs: frozenset[str] | set[str] = INSTALLED) -> MadeFiles:
+def _world(entries: Mapping[str, Any], programs: frozenset[str] | set[str] = INSTALLED) -> MadeFiles:
     """`run` names the files that can be run; the workspace is a repository with a remote, in which all files and folders
     that `committed` names are."""
     texts = {path: text for path, text in entries.items() if path not in ("run", "committed")}
     kept = tuple(entries.get("committed", "").split())
-    made = {path: MadeFile(content=text.encode()) for path, text in texts.items()}
+    made = {path: MadeFile(content=text.encode() if isinstance(text, str) else text) for path, text in texts.items()}
     made |= _repository({path: text for path, text in texts.items() if path.startswith(kept)} if kept else {})
     made |= {path: MadeFile(content=b"#!/bin/sh\nls # old\n", mode=0o755) for path in entries.get("run", "").split()}
     return MadeFiles(made, home=HOME, cwd=WORKSPACE, programs=frozenset(programs))

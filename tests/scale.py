@@ -34,6 +34,8 @@ _SIZES = {  # name: (CI, soak)
     "host_readers": (6_000, 100_000),
     "shell_parsers_lines": (1_000, 100_000),
     "shell_parsers_fuzz": (500, 50_000),
+    "patches": (400, 100_000),
+    "archives": (100, 20_000),
 }
 
 

@@ -28,7 +28,7 @@ class _Stats(dict[str, Stat | None]):
 class Snapshot:
     """A FileSystem that remembers `lstat` and `readlink` for as long as it lives. What is unknown is asked again."""
 
-    __slots__ = ("_files", "_links", "folds", "looked", "lstat", "resolved", "walked")
+    __slots__ = ("_files", "_links", "folds", "looked", "lstat", "resolved", "unpacked", "walked")
 
     def __init__(self, files: FileSystem) -> None:
         self._files = files
@@ -42,6 +42,8 @@ class Snapshot:
         # entries of trees there were.
         self.looked: dict[tuple[str, object], object] = {}
         self.walked = 0
+        # What was spent on archives, in bytes.
+        self.unpacked = 0
 
     def readlink(self, path: str) -> str:
         """Where a link points, as it is written."""

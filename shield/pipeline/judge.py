@@ -63,7 +63,7 @@ def judge(
     opinions: tuple[Opinion, ...]
     try:
         opinions = (
-            *protect(facts, place.protected),
+            *protect(facts, place.protected, place.isolation),
             *floor(action, kind, facts, min_tier=request.min_tier, isolation=place.isolation),
             policy.judge(
                 action,

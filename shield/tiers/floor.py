@@ -4,6 +4,7 @@ These opinions only raise; the one that blocks is for an action without a target
 """
 
 from shield.actions.registry import ActionType
+from shield.facts.programs.aims import only_signals
 from shield.types import Action, Answer, Dynamic, Facts, Isolation, Opinion, RunsCode, Severity, Tier
 
 __all__ = ["floor", "required_isolation"]
@@ -12,14 +13,14 @@ __all__ = ["floor", "required_isolation"]
 def required_isolation(facts: Facts) -> Isolation:
     """The least sandbox level under which the action may run without a person.
 
-    Code that nobody judged stays away from Shield's state; code fetched from elsewhere is also confined to the
-    workspace and to the hosts that were judged (DESIGN 5).
+    Code that nobody judged stays away from Shield's state, and so do signals whose aim nobody knows; code fetched from
+    elsewhere is also confined to the workspace and to the hosts that were judged (DESIGN 5).
     """
     least = Isolation.NONE
     for command in facts.commands:
         if command.runs_code is RunsCode.FETCHED:
             return Isolation.CONFINED
-        if command.runs_code is not RunsCode.NONE:
+        if command.runs_code is not RunsCode.NONE or only_signals(command):
             least = Isolation.STATE_HIDDEN
     return least
 
@@ -94,6 +95,14 @@ def _of_commands(facts: Facts, isolation: Isolation) -> list[Opinion]:
                 "facts.fetched_code",
                 "this runs code fetched from elsewhere, and no sandbox here confines it",
                 "fetch it to a file, read it, and ask the user to run it",
+            )
+        )
+    elif all(command.runs_code is RunsCode.NONE for command in facts.commands):
+        found.append(
+            _raise(
+                "facts.signals",
+                "which processes this reaches without a sandbox cannot be told, so a person decides",
+                "end what the same line started with `kill %1`",
             )
         )
     else:

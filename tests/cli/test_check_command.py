@@ -149,7 +149,7 @@ def test_home_and_workspace_are_what_they_are_told(place, tmp_path):
 
 
 def test_cwd_of_the_action_confers_nothing(place):
-    done = check(place, stdin=lines(read("etc/hosts", cwd="/"), read("README.md", cwd=str(place[1]))))
+    done = check(place, stdin=lines(read("etc/fstab", cwd="/"), read("README.md", cwd=str(place[1]))))
     assert [json.loads(line)["decision"] for line in done.stdout.splitlines()] == ["ESCALATE", "ALLOW"]
 
 

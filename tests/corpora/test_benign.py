@@ -12,8 +12,8 @@ from shield.types import Decision
 
 # What `default` is held to: a person for at most 1.5 % of the commands of a day.
 GOAL = 0.015
-# Of that, 2.0 % are decisions of a person in our mix, the rest is what the facts do not follow: pagers, patches, archives.
-REACHED = 0.023
+# Nearly all of that are decisions of a person; what the facts do not follow is code that asks hosts or its environment.
+REACHED = 0.0196
 # Asked in a session of 40 to 120 calls, and in an hour in which the agent never waits for its user.
 ASKS_A_SESSION = 0.9
 ASKS_AN_HOUR = 8

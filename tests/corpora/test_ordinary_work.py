@@ -14,6 +14,7 @@ from shield.pipeline import dry_run
 from shield.policy.load import load_policy
 from shield.policy.shelf import shipped_shelf
 from shield.policy.world import HOME, NOW, WORKSPACE, made_place
+from shield.tiers.floor import required_isolation
 from shield.types import ActionRequest, Decision, Isolation, RunsCode, Tier
 
 DATA = yaml.safe_load((Path(__file__).parent / "ordinary" / "commands.yaml").read_text())
@@ -79,8 +80,7 @@ def test_every_line_of_code_needs_the_sandbox_that_its_facts_say():
         kinds = {command.runs_code for command in facts.commands}
         if verdict.decision is not Decision.ALLOW:
             continue
-        least = "confined" if RunsCode.FETCHED in kinds else "none" if kinds == {RunsCode.NONE} else "state_hidden"
-        assert line.allowed_from == least, line.command
+        assert line.allowed_from == required_isolation(facts).value, line.command
         assert RunsCode.INLINE not in kinds, line.command
 
 

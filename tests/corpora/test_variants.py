@@ -90,7 +90,7 @@ copy over settings             : cp a.txt /home/user/.claude/settings.json      
 make it executable for all     : chmod -R 777 /home/user                        : chmod +r a.txt
 give it away                   : chown -R nobody /home/user                     : ls -l build
 stop the guard                 : pkill -9 -f shield                             : ls -la
-stop everything                : killall -9 python3                             : wc -l src/m.py
+stop everything                : killall -9 -u user                             : wc -l src/m.py
 stop by service                : systemctl --user stop shield                   : head -n 1 src/m.py
 schedule                       : crontab a.txt                                  : sort -u a.txt
 become root                    : su -c id                                       : date -u

@@ -24,7 +24,7 @@ path = json.loads(shield.stdout.readline())["socket"]
 token = open(f"{home}/tokens/agent.token").read().strip()
 seen = []
 def ask():
-    body = json.dumps({"type": "read_file", "payload": {"path": "/etc/hostname"}}).encode()
+    body = json.dumps({"type": "read_file", "payload": {"path": "/etc/fstab"}}).encode()
     answer = call(path, "POST", "/v1/evaluate", token=token, body=body)
     return answer.status, answer.json().get("reason")
 seen.append(ask()[0])
@@ -34,12 +34,14 @@ with open(f"{home}/fill", "wb", buffering=0) as fill:
             fill.write(b"x" * 4096)
     except OSError:
         pass
-for _ in range(400):
+for _ in range(4_000):
     full = ask()
-    if full[0] != 200:
+    # a checkpoint between the two may fold pages back and make room for one more record
+    ready = call(path, "GET", "/readyz").status
+    if full[0] != 200 and ready != 200:
         break
 seen.append(full)
-seen.append(call(path, "GET", "/readyz").status)
+seen.append(ready)
 seen.append(call(path, "GET", "/healthz").status)
 os.remove(f"{home}/fill")
 again = [ask()[0] for _ in range(40)]

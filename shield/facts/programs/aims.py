@@ -9,16 +9,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from shield.types import CommandFact, Dynamic, Operation
+from shield.types import CommandFact, Dynamic, Operation, Origin, RunsCode
 
-__all__ = ["Aim", "aim"]
+__all__ = ["Aim", "aim", "only_signals"]
 
 _NUMBER = re.compile(r"[+-]?0*(\d{1,10})\Z")
 _SIGNAL = re.compile(r"-(?:SIG)?[A-Z][A-Z0-9]{2,}\Z")
 _NUMBERS = re.compile(r"\d+")
 _OF_PROCESS = re.compile(r"-[A-Za-z]*[pPu]|--(?:pid|pgid|pgrp|uid|user)\b")
+_OWN_WORD = re.compile(r"-(?:SIG)?[A-Z0-9]+|%\d+|\d+|\$!")
 _PARENT = frozenset(("$PPID", "${PPID}"))
 _FORWARDED = frozenset(("kill", "pkill", "killall", "systemctl"))
+_SIGNALLING = frozenset(("kill", "pkill", "killall"))
+_SYSTEM = (Origin.SYSTEM, Origin.BUILTIN)
+# What starts the command here, as a child of its own. A service that is asked to start it would do so elsewhere.
+_STARTING = frozenset(("bash", "command", "dash", "env", "exec", "nice", "nohup", "sh", "time", "timeout"))
 _CAUTIOUS = frozenset({Operation.EXECUTE, Operation.READ, Operation.WRITE, Operation.NETWORK, Operation.DELETE})
 
 
@@ -60,6 +65,26 @@ def aim(command: CommandFact) -> Aim | None:
             if found is not None:
                 return replace(found, unsure=False)
     return None
+
+
+def only_signals(command: CommandFact) -> bool:
+    """Whether all it does is to send signals, to processes that its words name and do not show to be the line's own.
+
+    INVARIANT: no sandbox level holds that lets a signal out; `agentctl.sandbox.probing` tries one before a session.
+    """
+    if command.name not in _SIGNALLING or command.origin not in _SYSTEM or not _STARTING.issuperset(command.via):
+        return False
+    if command.runs_code is not RunsCode.NONE or not _names_all(command):
+        return False
+    aimed = aim(command)
+    return aimed is not None and (aimed.unsure or aimed.everything or bool(aimed.pids))
+
+
+def _names_all(command: CommandFact) -> bool:
+    """Whether no word is unknown but `$!`, the number of what the shell has just started."""
+    if command.dynamic is Dynamic.ARGUMENT and command.name == "kill":
+        return all(_OWN_WORD.fullmatch(word) for word in command.argv[1:])
+    return command.dynamic is Dynamic.NONE
 
 
 def _split(words: Sequence[str], valued: str = "") -> tuple[list[str], list[tuple[str, str]]]:

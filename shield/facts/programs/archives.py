@@ -7,6 +7,7 @@ from shield.facts.beneath import Look
 from shield.facts.programs.forwarding import glimpse
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.reading import Value, plain_globs
+from shield.facts.programs.unpacking import tar_is_read, unzip_is_read
 from shield.types import Access, Operation, RunsCode
 
 __all__ = ["ARCHIVES"]
@@ -16,6 +17,8 @@ _PACKED = (".gz", ".z", ".Z", ".tgz", ".taz", ".bz2", ".tbz", ".tbz2", ".xz", ".
 
 def _tar(call: Invocation) -> bool:
     reading, arguments = call.reading, call.arguments
+    if arguments.has("-x", "--extract", "--get") and tar_is_read(call):
+        return True
     for value in arguments.values("-C", "--directory", "--cd"):
         reading.path(value, Access.LIST)
     moved = arguments.values("-C", "--directory", "--cd")
@@ -52,6 +55,8 @@ def _tar(call: Invocation) -> bool:
 
 
 def _unzip(call: Invocation) -> bool:
+    if unzip_is_read(call):
+        return True
     if not call.arguments.has("-l", "-t", "-v", "-Z", "-z", "-p", "-c"):
         for target in [] if call.arguments.has("-d") else [Value(text=".", head=".")]:
             call.reading.path(target, Access.WRITE, recursive=True)

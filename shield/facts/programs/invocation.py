@@ -19,8 +19,8 @@ __all__ = ["Context", "Invocation", "Special", "read_invocation"]
 class Context(NamedTuple):
     """Where the invocation stands. `bases`: the directories it may run in (None: anywhere). `piped`: another command
     or a here-document feeds it; `fetched`: what feeds it came from the network; `stdin`: what feeds it, where that is a
-    constant text; `whole`: this command, and no other before it, reads that from its first byte; `names`: what feeds it
-    is a list of names."""
+    constant text; `whole`: this command, and no other before it, reads that from its first byte; `opened`: the file,
+    resolved, that this command alone reads so; `names`: what feeds it is a list of names."""
 
     place: Place
     bases: tuple[str | None, ...] = (None,)
@@ -28,6 +28,7 @@ class Context(NamedTuple):
     fetched: bool = False
     stdin: str | None = None
     whole: bool = False
+    opened: str | None = None
     names: Listing | None = None
 
     @property

@@ -15,6 +15,8 @@ from shield.facts.programs.interpreters import INTERPRETERS
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.language import LANGUAGE
 from shield.facts.programs.packages import PACKAGES
+from shield.facts.programs.pagers import PAGERS
+from shield.facts.programs.patching import PATCHING
 from shield.facts.programs.project import PROJECT
 from shield.facts.programs.reading import Value
 from shield.facts.programs.revealing import REVEALING
@@ -103,6 +105,8 @@ SPECIALS: Mapping[str, Special] = MappingProxyType(
         **INTERPRETERS,
         **LANGUAGE,
         **PACKAGES,
+        **PAGERS,
+        **PATCHING,
         **PROJECT,
         **REVEALING,
         **TOOLCHAIN,

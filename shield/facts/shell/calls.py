@@ -82,6 +82,7 @@ class Calls:
         inner = frame._replace(
             via=(*frame.via, body.name),
             depth=frame.depth + 1,
+            opened=None,
             whole=False,
             loop=None,
             body=returns,

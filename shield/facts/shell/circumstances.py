@@ -41,6 +41,8 @@ class Circumstances:
         self._installs(name, call, state, frame, reading)
         if name == "git":
             self._git(call.words[1:], state, reading)
+        if name == "man" and state.variables.get("PATH") != self._place.env.get("PATH"):
+            reading.run(RunsCode.INLINE)  # its pages, too, are looked for beside the directories of PATH
 
     def influenced(self, assignments: Mapping[str, str], state: State, reading: Reading) -> None:
         """By the assignments in front of the command, and by what the line exports."""

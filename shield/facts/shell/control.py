@@ -45,7 +45,7 @@ class Control:
 
     def command(self, node: Command, state: State, frame: Frame) -> Done:
         """Follow one compound command. Where its redirections fail nothing of it runs."""
-        frame = frame._replace(whole=False)
+        frame = frame._replace(whole=False, opened=None)
         if isinstance(node, Function | Coprocess) or not node.redirects:
             return self._followed(node, state, frame)
         before = state.copy()

@@ -34,8 +34,8 @@ class Jumps:
 
 class Frame(NamedTuple):
     """What feeds a command, what wraps it, how deep it is. `fed`: the constant text on its standard input, where that
-    is known; `names`: the names of files that are listed there; `whole`: no other command reads of it. `functions`:
-    whether a name may be a function. `calls`: the functions that it is in."""
+    is known; `opened`: the file that it is, resolved; `names`: the names of files that are listed there; `whole`: no
+    other command reads of it. `functions`: whether a name may be a function. `calls`: the functions that it is in."""
 
     via: tuple[str, ...] = ()
     depth: int = 0
@@ -45,6 +45,7 @@ class Frame(NamedTuple):
     functions: bool = True
     elsewhere: bool = False
     fed: str | None = None
+    opened: str | None = None
     whole: bool = False
     names: Listing | None = None
     loop: Jumps | None = None
@@ -73,12 +74,13 @@ def joined_ends(first: Done, second: Done) -> Done:
 
 class Fed(NamedTuple):
     """What redirections do: the facts, what they open, and whether and with which constant text standard input.
-    `unsure`: what is opened, or read in place, is not constant."""
+    `opened`: the file that they make standard input of. `unsure`: what is opened, or read in place, is not constant."""
 
     redirects: tuple[Redirect, ...]
     reading: Reading
     stdin: bool
     text: str | None
+    opened: Value | None
     unsure: bool
 
 

@@ -182,6 +182,7 @@ def _read(called: Called, words: tuple[Value, ...], place: Place, state: State, 
         fetched=frame.fetched,
         stdin=frame.fed,
         whole=frame.whole and frame.fed is not None,
+        opened=frame.opened if frame.whole else None,
         names=frame.names if frame.whole else None,
     )
     if model is not None:

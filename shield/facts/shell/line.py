@@ -190,7 +190,7 @@ class Line:
             done = self.command(pipeline.stages[0], state, frame)
             return Done(done.failure, done.success) if pipeline.negated else done
         commands = self._record.commands
-        inner = frame.apart()._replace(whole=False, names=None)
+        inner = frame.apart()._replace(whole=False, opened=None, names=None)
         for stage, following in zip_longest(pipeline.stages, pipeline.stages[1:]):
             seen = len(commands)
             self.command(stage, state.copy(), inner)

@@ -72,7 +72,7 @@ class NestedCommands:
             whole=frame.whole and argv and shell in _PASSING,
         )
         if nested.kind is NestedKind.SCRIPT:
-            script_frame = frame.apart()._replace(functions=True, calls=(), fed=None)
+            script_frame = frame.apart()._replace(functions=True, calls=(), fed=None, opened=None)
             started = fresh(inner, {}, place.env)
             started.exact = False  # its parameters, and what it is given for the one command
             self._scripted.add(nested, started, script_frame, self._record)
@@ -126,7 +126,7 @@ class NestedCommands:
             return
         for text, depth in ((frame.fed, frame.depth + 1), (self._stdin, MAX_DEPTH)):
             if text is not None and len(text) <= _MAX_FED:
-                inner = frame.apart()._replace(via=(*frame.via, name), depth=depth, fed=None, calls=())
+                inner = frame.apart()._replace(via=(*frame.via, name), depth=depth, fed=None, opened=None, calls=())
                 started = fresh(state, call.contents, self._record.place.env)
                 started.exact = False  # it may be given parameters
                 self._walk.text(text, started, inner)

@@ -47,12 +47,14 @@ def read_redirects(
     out: list[Redirect] = []
     stdin = False
     fed: str | None = None
+    opened: Value | None = None
     unsure = False
     for node in nodes:
         fd = node.fd if node.fd is not None else {"<": 0, ">": 1}.get(node.op[:1])
-        if node.op.startswith("<"):
+        if node.op.startswith("<") or fd == 0:
+            # `0>&4`, too, is another standard input
             stdin = True
-            fed = None
+            fed = opened = None
         if node.op.endswith("-") and not node.op.startswith("<<"):
             out.append(Redirect(op=node.op, target=None, fd=fd))
             continue
@@ -90,4 +92,6 @@ def read_redirects(
             reading.caution()
             accesses = (Access.READ, Access.WRITE)
         reading.path(value, *accesses)
-    return Fed(tuple(out), reading, stdin=stdin, text=fed, unsure=unsure)
+        if node.op == "<" and node.fd in (None, 0) and value.fixed:
+            opened = value
+    return Fed(tuple(out), reading, stdin=stdin, text=fed, opened=opened, unsure=unsure)

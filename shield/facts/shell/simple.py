@@ -3,15 +3,17 @@
 from collections.abc import Iterator, Mapping
 from itertools import product
 
+from shield.facts.paths import resolve_path
 from shield.facts.programs.reading import Reading, Value
 from shield.facts.shell.braces import TooManyWordsError, braced
 from shield.facts.shell.calls import Calls
 from shield.facts.shell.content import Shell, content_of
 from shield.facts.shell.effects import DECLARING
 from shield.facts.shell.expand import expand
-from shield.facts.shell.frame import Call, Done, Frame, Walk, joined_ends
+from shield.facts.shell.frame import Call, Done, Fed, Frame, Walk, joined_ends
 from shield.facts.shell.glob import may_be_option
 from shield.facts.shell.grammar.script import Assignment, Command, Part, PartKind, Simple, Word, literal
+from shield.facts.shell.pathuse import raw_path
 from shield.facts.shell.record import Record
 from shield.facts.shell.settings import Settings
 from shield.facts.shell.tilde import Mode, is_assignment_like
@@ -71,8 +73,9 @@ class Simples:
         if node.redirects:
             fed = self._walk.redirected(node.redirects, state, frame)
             if fed.stdin:
-                whole = fed.text is not None and reads_nothing_else(node)
-                frame = frame._replace(piped=True, fed=fed.text, whole=whole, names=None)
+                opened = self._opened(fed, state)
+                whole = (fed.text is not None or opened is not None) and reads_nothing_else(node)
+                frame = frame._replace(piped=True, fed=fed.text, opened=opened, whole=whole, names=None)
         if not node.assignments and words:
             return self._calls.call(Call(words, given=given, fed=fed), state, frame)
         contents, shown = self._contents(node, state, frame)
@@ -84,6 +87,13 @@ class Simples:
         reading = fed.reading if fed is not None else Reading()
         self._record.add(Call((), shown=shown, fed=fed), reading, state, frame, dynamic=Dynamic.PROGRAM)
         return Done(state, state)
+
+    def _opened(self, fed: Fed, state: State) -> str | None:
+        """The file that standard input is; None where there is none, or more than one directory it may lie in."""
+        if fed.opened is None or len(state.bases) != 1:
+            return None
+        raw = raw_path(fed.opened.text)
+        return resolve_path(raw, self._record.place, base=state.bases[0], expand_tilde=False).path
 
     def _words(self, node: Simple, state: State, frame: Frame) -> tuple[tuple[Value, ...], Mapping[int, Content]]:
         """The values of the words, and what assignments among them give."""

@@ -13,6 +13,8 @@ __all__ = ["Touched", "rewritten"]
 
 _CHANGING = (Access.WRITE, Access.DELETE)
 _FOREIGN = (Origin.WORKSPACE, Origin.TEMP)
+# They put files of many names into a tree.
+_UNPACKING = frozenset(("bsdtar", "gtar", "tar", "unzip"))
 # They change what is said of a file, not what it holds.
 _KEEP_CONTENT = frozenset(("chmod", "chown", "chgrp", "touch"))
 
@@ -63,6 +65,11 @@ def rewritten(facts: Sequence[PathFact], commands: Sequence[CommandFact] = ()) -
             found += [command.name] if any(_holds(fact, command.program) for fact in written) else []
         if command.runs_code is not RunsCode.NONE:
             found += [fact.raw for fact in written if decides(f"{fact.resolved}", command.name, command.argv[1:])]
+        if command.runs_code is not RunsCode.NONE or command.name == "git":
+            found += [fact.raw for fact in written if _unpacks(fact, sources)]
+    for tree in changed:
+        if _unpacks(tree, sources):
+            found += [tree.raw for fact in changed if fact.source != tree.source and _beneath(fact, tree)]
     return [f"`{name[:80]}` decides what runs, and the same line may change it" for name in dict.fromkeys(found)]
 
 
@@ -99,6 +106,16 @@ def _by_the_project(command: CommandFact) -> bool:
         return True  # a script is listed by its path; no function that is understood has a slash in its name
     prints = [each for each in command.redirects if ">" in each.op and not each.op.endswith("-")]
     return all(each.target in ("/dev/null", "1", "2") for each in prints)
+
+
+def _unpacks(change: PathFact, sources: Mapping[str, CommandFact]) -> bool:
+    """Whether what an archive holds is put there. Where it leads was judged by the links that are there now."""
+    command = sources.get(change.source)
+    return change.recursive and command is not None and command.name in _UNPACKING
+
+
+def _beneath(fact: PathFact, tree: PathFact) -> bool:
+    return f"{fact.resolved}".startswith(f"{tree.resolved}".rstrip("/") + "/")
 
 
 def _holds(change: PathFact, path: str | None) -> bool:

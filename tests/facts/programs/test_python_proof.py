@@ -49,7 +49,7 @@ REFUSED = [
     "import sys; sys.modules['os'].system('id')", "import sys; print(sys.modules)", "import os; print(os.environ)",
     "import os; print(os.environ['HOME'])", "getattr(1,'x')", "(1).__class__.__mro__", "'{0.__class__}'.format(1)",
     "'{0.real}'.format(1)", "'{0[a]}'.format({})", "x='{0.a}'; x.format(1)", "f=str.format", "import json; print(json)", "import json; x=json",
-    "import json; print(json.codecs.open)", "import re; re.enum.sys", "import subprocess", "import socket", "import urllib.request",
+    "import json; print(json.codecs.open)", "import re; re.enum.sys", "import subprocess; subprocess.Popen(['ls'])", "import socket", "import urllib.request",
     "from os import system", "from os import *", "from sys import modules", "import sys; sys.argv[1]='/x'; open(sys.argv[1])",
     "import sys; sys.argv.append('x')", "import sys; a=sys.argv; a[1]='x'; open(sys.argv[1])", "import sys; open(sys.argv[5])",
     "(lambda eval: 0)(1); eval('x')", "[0 for eval in [1]]; eval('x')", "def f(eval): pass", "open = 1", "list(map(open, ['x']))",

@@ -47,14 +47,24 @@ def _git(call: Invocation) -> bool:
         return True
     sub = call.operands[0]
     if arguments.has("--help", "-h") or (sub.fixed and sub.text == "help"):
-        # A manual page: the program that shows it, and its pager, are settings (git-help(1)).
-        reading.run(RunsCode.INLINE)
+        _help(call)
         return True
     if sub.fixed and sub.text not in ("version", "init", "clone"):
         judge_repository(call, sub.text)
     return sub.fixed and sub.text == "version"
 
 
+def _help(call: Invocation) -> None:
+    """`git help NAME`: a manual page. What shows it is a setting, of the repository's, too (git-help(1))."""
+    words = call.operands[1:]
+    if len(words) == 1 and words[0].fixed and _PAGE.fullmatch(words[0].text) and not call.arguments.given:
+        judge_repository(call, "help")
+        call.command([Value(text=text, head=text) for text in ("man", f"git-{words[0].text}")])
+    else:
+        call.reading.run(RunsCode.INLINE)
+
+
+_PAGE = re.compile(r"[a-z][a-z-]*")
 _HARMLESS_SETTINGS = re.compile(
     r"(?:color\.\w+|core\.(?:quotepath|abbrev|autocrlf|filemode|precomposeunicode)|advice\.\w+|user\.(?:name|email)|"
     r"diff\.(?:renames|algorithm|noprefix|mnemonicprefix|context)|log\.\w+|commit\.gpgsign=false|tag\.gpgsign=false|"

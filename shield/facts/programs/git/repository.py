@@ -94,6 +94,8 @@ def _plain(call: Invocation, folder: str, verb: str) -> bool:
     text = settings(place, folder)
     if text is not None:
         _named(call, folder, text)
+    if verb == "help" and text is not None and "help" in text.lower():
+        return False  # it may be shown in a browser
     if text is None or _ACTIVE_SETTING.search(text) or _hooks(place, folder, reads=verb in _READERS):
         return False
     return not _looks_inside(call, verb) or not _submodules(place, folder)

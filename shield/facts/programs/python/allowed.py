@@ -47,6 +47,7 @@ startswith string strftime strip strptime sub subn subtract swapcase symmetric_d
 timetuple title to_bytes from_bytes today toordinal total total_seconds translate tzinfo union update upper username
 utcnow utcoffset value values weekday year zfill fragment fieldnames line_num strerror filename reason object st_size
 st_mtime st_mode close flush getvalue seek tell truncate write writeheader writelines writerow writerows
+returncode stderr stdout
 """
 METHODS = frozenset(_METHODS_TEXT.split())
 
@@ -99,6 +100,7 @@ statistics: fmean geometric_mean harmonic_mean mean median median_grouped median
 string: ascii_letters ascii_lowercase ascii_uppercase capwords digits hexdigits octdigits printable punctuation
   whitespace
 struct: calcsize error iter_unpack pack unpack unpack_from
+subprocess: CalledProcessError SubprocessError TimeoutExpired
 sys: api_version base_exec_prefix base_prefix byteorder exec_prefix executable exit flags float_info
   getdefaultencoding getfilesystemencoding getrecursionlimit getsizeof hexversion implementation int_info maxsize
   maxunicode platform prefix version version_info builtin_module_names stdlib_module_names

@@ -7,8 +7,9 @@ from shield.facts.programs.interpreted import arguments, inline
 from shield.facts.programs.invocation import Invocation
 from shield.facts.programs.python.alone import may_shadow, runs_alone
 from shield.facts.programs.python.files import FileUse
+from shield.facts.programs.python.processes import Started
 from shield.facts.programs.python.proof import Proof, proven
-from shield.facts.programs.reading import Value
+from shield.facts.programs.reading import Nested, NestedKind, Value
 from shield.types import Access, Operation, RunsCode
 
 __all__ = ["as_computed", "judge_python", "stands_alone"]
@@ -68,9 +69,17 @@ def as_computed(call: Invocation, uses: tuple[FileUse, ...]) -> None:
 
 def _as_proven(call: Invocation, proof: Proof, words: list[Value]) -> None:
     as_computed(call, proof.files)
+    call.reading.nested += [_command(call.name, each) for each in proof.commands]
     if proof.modules:
         call.reading.run(RunsCode.WORKSPACE)
         arguments(call, words)
+
+
+def _command(name: str, found: Started) -> Nested:
+    words = tuple(Value(text=word, head=word) for word in found.words)
+    if found.shell:
+        return Nested(kind=NestedKind.SHELL, words=words, via=(name, "sh"))
+    return Nested(kind=NestedKind.ARGV, words=words, via=(name,))
 
 
 def _brings_modules(call: Invocation, changed: tuple[str, ...]) -> bool:

@@ -1,4 +1,5 @@
-"""Whether Python code surely does no more than compute, print, and read, write and delete files that it names.
+"""Whether Python code surely does no more than compute, print, start commands that it names as constants, and read,
+write and delete files that it names.
 
 A list of what may stand in such code, over its syntax tree; whatever is not on it is no proof. Whoever attacks
 this should look for a way to a function, module or attribute that is not on the list: through a value that is a module
@@ -16,6 +17,7 @@ from shield.facts.programs.python.allowed import LISTED
 from shield.facts.programs.python.code import python_tree
 from shield.facts.programs.python.files import Files, FileUse, UnnamedFileError, bindings
 from shield.facts.programs.python.names import Names, UnlistedNameError
+from shield.facts.programs.python.processes import STARTS, Started, UnclearStartError, started
 from shield.types import Access
 
 __all__ = ["Proof", "proven"]
@@ -30,10 +32,12 @@ _SHOWS = frozenset(("print", "len", "sorted", "list", "tuple", "str", "repr", "e
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proof:
     """What the code does to files, as it names them. `modules`: those of the project, or installed, that it imports
-    besides: then it runs their code, and changes no file of its own."""
+    besides: then it runs their code, and changes no file of its own. `commands`: what it starts, in any order and
+    number; then it does nothing to files, and brings no modules."""
 
     files: tuple[FileUse, ...]
     modules: tuple[str, ...]
+    commands: tuple[Started, ...] = ()
 
     def changed(self) -> tuple[str, ...]:
         """The files that it writes or deletes."""
@@ -57,7 +61,7 @@ def proven(
         return None
     try:
         return _Checker(tree, arguments, Names(known, taken)).proof()
-    except (_RefusedError, UnlistedNameError, UnnamedFileError, RecursionError):
+    except (_RefusedError, UnclearStartError, UnlistedNameError, UnnamedFileError, RecursionError):
         return None
 
 
@@ -89,11 +93,16 @@ class _Checker:
         self._names.own(bindings(body))
         self._files = Files(body, self._names.imported, arguments)
         self._body = body
+        self._commands: list[Started] = []
 
     def proof(self) -> Proof:
         for statement in self._body:
             self._statement(statement)
-        found = Proof(files=tuple(dict.fromkeys(self._files.uses)), modules=tuple(self._names.modules))
+        files, commands = tuple(dict.fromkeys(self._files.uses)), tuple(dict.fromkeys(self._commands))
+        found = Proof(files=files, modules=tuple(self._names.modules), commands=commands)
+        # A command may put another file, or another module, where the code looks after it.
+        if commands and (files or found.modules):
+            raise _RefusedError
         if found.changed() and (found.modules or any(_climbs(use.path) for use in found.files)):
             raise _RefusedError
         return found
@@ -275,6 +284,9 @@ class _Checker:
         name = self._names.dotted(function)
         if isinstance(function, ast.Name) and not name and not self._names.is_own(function.id):
             name = function.id
+        if name in STARTS:
+            self._commands.append(started(node))
+            return
         rest = self._files.opened(node, name)
         if rest is not None:
             self._all(list(rest))

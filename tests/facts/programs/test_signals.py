@@ -1,0 +1,81 @@
+"""Signals whose aim nobody knows: held back by a sandbox, else a person's decision."""
+
+from dataclasses import replace
+
+import pytest
+
+from model_world import WORLD
+from shield.actions.registry import lookup
+from shield.actions.request import make_action
+from shield.facts.compute import compute
+from shield.facts.place import Protected
+from shield.facts.programs.aims import only_signals
+from shield.protection import protect
+from shield.tiers.floor import floor, required_isolation
+from shield.types import Answer, Isolation, Tier
+
+GUARDED = Protected(pids=frozenset((4711,)), processes=("shield serve", "agentctl chat"))
+
+
+def facts(line):
+    action = make_action("execute_command", {"command": line}, WORLD.cwd)
+    return action, compute(action, lookup("execute_command"), WORLD)
+
+
+def needs(line, isolation):
+    """The rules of protection and floor that ask or block."""
+    action, found = facts(line)
+    opinions = (
+        *protect(found, GUARDED, isolation),
+        *floor(action, lookup("execute_command"), found, min_tier=Tier.POLICY, isolation=isolation),
+    )
+    return {opinion.rule: opinion.answer for opinion in opinions}
+
+
+@pytest.mark.parametrize("line", ["pkill node", "killall node", "kill 77", "sleep 9 & kill $!", "bash -c 'pkill node'"])
+def test_a_sandbox_holds_signals_back(line):
+    _, found = facts(line)
+    assert required_isolation(found) is Isolation.STATE_HIDDEN
+    for isolation in (Isolation.STATE_HIDDEN, Isolation.CONFINED):
+        assert needs(line, isolation) == {}
+    assert "facts.signals" in needs(line, Isolation.NONE)
+
+
+def test_without_a_sandbox_the_guard_asks_as_well():
+    assert needs("pkill node", Isolation.NONE).keys() == {"protection.process", "facts.signals"}
+    assert protect(facts("pkill node")[1], GUARDED)[0].need is Tier.PERSON
+
+
+@pytest.mark.parametrize("line", ["kill %1", "kill -l", "jobs", "pgrep node", "ls"])
+def test_what_signals_nobody_else_needs_no_sandbox(line):
+    _, found = facts(line)
+    assert required_isolation(found) is Isolation.NONE
+    assert needs(line, Isolation.NONE) == {}
+
+
+@pytest.mark.parametrize("isolation", Isolation)
+@pytest.mark.parametrize(
+    "line", ["kill 4711", "pkill -f shield", "killall agentctl", "kill -9 -1", "kill $(pgrep shield)"]
+)
+def test_our_own_processes_are_blocked_at_every_level(line, isolation):
+    assert needs(line, isolation)["protection.process"] is Answer.BLOCK
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'pkill "$x"', "kill $(cat x)", "xargs kill < x", "sudo pkill node", "docker exec web pkill node", "fuser -k 80/tcp",
+        "systemd-run kill 77", "gdb -p 77", "strace -p 77", "pkill n*",
+    ],
+)  # fmt: skip
+def test_no_sandbox_answers_for_what_is_more_than_a_signal_or_not_known(line):
+    _, found = facts(line)
+    assert not any(only_signals(command) for command in found.commands), line
+
+
+def test_a_program_of_that_name_is_none():
+    _, found = facts("pkill node")
+    command = found.commands[0]
+    assert only_signals(command)
+    assert not only_signals(replace(command, origin="workspace"))
+    assert not only_signals(replace(command, via=("ssh",)))
