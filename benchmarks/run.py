@@ -10,7 +10,19 @@ import traceback
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-MODULES = ("tier0", "facts", "evaluate", "evaluation", "service", "command", "sandbox", "audit_rows")
+MODULES = (
+    "tier0",
+    "facts",
+    "evaluate",
+    "evaluation",
+    "service",
+    "command",
+    "sandbox",
+    "audit_rows",
+    "tier1",
+    "tier1_model",
+    "tier1_action",
+)
 
 
 def main() -> int:

@@ -19,6 +19,7 @@ __all__ = [
     "ClientError",
     "ConfigError",
     "InputError",
+    "ModelError",
     "PermitError",
     "PolicyError",
     "Reason",
@@ -131,6 +132,12 @@ class RecordError(ShieldError):
     """The log did not take the record: no verdict, no permit."""
 
     reason = Reason.AUDIT_UNAVAILABLE
+
+
+class ModelError(ShieldError):
+    """A model cannot be loaded, adopted, calibrated or run. It never yields ALLOW: what needed it goes to a person."""
+
+    reason = Reason.CONFIG_INVALID
 
 
 class PolicyError(ShieldError):

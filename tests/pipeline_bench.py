@@ -64,7 +64,7 @@ class MemoryLog:
 class Bench:
     """Everything behind one pipeline. `home` is Shield's, `workspace` the agent's."""
 
-    def __init__(self, folder, *, configured=True, timeout_s=300):
+    def __init__(self, folder, *, configured=True, timeout_s=300, tier1=None):
         self.workspace = folder / "ws"
         self.workspace.mkdir()
         self.home = folder / "home"
@@ -95,6 +95,7 @@ class Bench:
                 self.store, now_ms=clock.now_ms, timeout_s=timeout_s, configured=lambda: self.configured
             ),
             key=self.key,
+            tier1=tier1,
         )
         self.session = self.open()
 

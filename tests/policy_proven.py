@@ -1,6 +1,6 @@
-"""Proves the shipped policies and writes their digests: `python tests/policy_proven.py`.
+"""Proves the shipped policies and heuristics and writes their digests: `python tests/policy_proven.py`.
 
-Proven means: every example holds, and two parsers read every condition alike. A policy whose digest is in
+Proven means: every example holds, and two parsers read every condition alike. A file whose digest is in
 `shield/policy/proven.txt` is loaded without proving it again.
 """
 
@@ -11,6 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from shield.heuristics.load import load_heuristics  # noqa: E402
 from shield.policy.compiled import compile_rule, read_macros  # noqa: E402
 from shield.policy.examples import check_examples  # noqa: E402
 from shield.policy.load import load_policy  # noqa: E402
@@ -18,6 +19,7 @@ from shield.policy.rule import RuleOrigin  # noqa: E402
 from shield.policy.shelf import Shelf  # noqa: E402
 
 FOLDER = ROOT / "policies"
+HEURISTICS = FOLDER / "heuristics"
 TARGET = ROOT / "shield" / "policy" / "proven.txt"
 
 
@@ -34,13 +36,21 @@ def prove(name: str) -> int:
     return len(shown)
 
 
+def prove_heuristics() -> int:
+    """Prove all heuristics together, whatever the file says of them now; how many rules there are."""
+    return len(load_heuristics(HEURISTICS, prove=True).rules)
+
+
 def sums() -> str:
     """What the file says, in the form of sha256sum(1)."""
-    paths = sorted(FOLDER.glob("*.yaml"))
-    return "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  policies/{path.name}\n" for path in paths)
+    paths = [*sorted(FOLDER.glob("*.yaml")), *sorted(HEURISTICS.glob("*.yaml"))]
+    return "".join(
+        f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(ROOT).as_posix()}\n" for path in paths
+    )
 
 
 if __name__ == "__main__":
     for path in sorted(FOLDER.glob("*.yaml")):
         prove(path.stem)
+    prove_heuristics()
     TARGET.write_text(sums(), encoding="ascii")

@@ -18,13 +18,14 @@ from typing import Any
 import uvloop
 
 from shield.errors import PermitError, PolicyError, Reason, RecordError, RefusedError, StateError
+from shield.pipeline.inspect import Inspection
 from shield.service.admission import Admission
 from shield.service.app import build_app
 from shield.service.call import Context
 from shield.service.listener import listen_unix
 from shield.service.metrics import Metrics
 from shield.service.openapi import describe
-from shield.service.ports import Reloaded, Remembered, Standing
+from shield.service.ports import Reloaded, Remembered, Standing, TextTier
 from shield.service.routes import ROUTES
 from shield.service.server import make_server
 from shield.service.tokens import TokenBook, issue
@@ -37,12 +38,16 @@ from shield.types import (
     Labels,
     Outcome,
     OutcomeReply,
+    Redaction,
     Role,
     Scope,
     Session,
+    TextFinding,
+    TextKind,
     Tier,
     Verdict,
 )
+from shield.types import Answer as Said
 
 HASH = "sha256:" + "0" * 64
 SESSION = Session(
@@ -137,6 +142,7 @@ class FakeJudge:
         self.go_on = asyncio.Event()
         self.verdicts: dict[str, tuple[str, Verdict]] = {}
         self.outcomes: list[Outcome] = []
+        self.inspected: list[tuple[Any, ...]] = []
 
     async def evaluate(self, request, *, session, agent, owner):
         self.judged.append(request)
@@ -196,6 +202,18 @@ class FakeJudge:
         self.outcomes.append(outcome)
         return OutcomeReply(seq=42, content=outcome.content, labels=Labels())
 
+    async def inspect(self, content, direction, source, *, session, agent):
+        self.inspected.append((content, direction, source, session, agent))
+        found = TextFinding(rule="injection.test", answer=Said.ESCALATE, kind=TextKind.PROSE, start=0, end=4)
+        return Inspection(
+            decision=Decision.ESCALATE,
+            content=content,
+            labels=Labels(integrity="untrusted"),
+            redactions=(Redaction(kind="jwt", role=direction.value, start=0, end=4),),
+            findings=(found,),
+            seq=43,
+        )
+
     async def answer(self, approval_id, answer, *, by):
         row = self.approvals.get(approval_id)
         if row.state is not ApprovalState.PENDING:
@@ -233,6 +251,7 @@ class FakeJournal:
 class FakeOperator:
     def __init__(self) -> None:
         self.broken = False
+        self.text_tier = TextTier(heuristics=HASH)
         self.reloads: list[str] = []
 
     async def reload(self, by):
@@ -241,13 +260,17 @@ class FakeOperator:
         self.reloads.append(by)
         return Reloaded(previous=HASH, policy="sha256:" + "1" * 64)
 
+    def tier1(self):
+        return self.text_tier
+
     async def standing(self, *, fresh):
         return Standing(
+            tier1=self.tier1(),
             policy=HASH,
             disk=None if self.broken else HASH,
             disk_trouble="mine.yaml:3:5: unknown key `efect`" if self.broken else None,
             rule_errors=MappingProxyType({"some.rule": 2}),
-            tiers=MappingProxyType({0: "ready", 1: "absent", 2: "absent", 3: "ready"}),
+            tiers=MappingProxyType({0: "ready", 1: self.text_tier.state, 2: "absent", 3: "ready"}),
         )
 
 

@@ -3,11 +3,11 @@
 Exit codes: 0 done · 1 the answer is no (a BLOCK, tampered, not ready) · 2 an error or wrong usage · 3 an ESCALATE.
 """
 
-from importlib import import_module
 from typing import Any
 
 import click
 
+from shield.cli.lazy import LazyGroup
 from shield.errors import ShieldError
 
 __all__ = ["COMMANDS", "shield"]
@@ -22,6 +22,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "explain": ("explain", "Say why an action is judged as it is."),
     "init": ("init", "Begin a home: key, log, tokens."),
     "lint": ("lint", "Find what is wrong in policies that load."),
+    "model": ("model", "Look after the classifier; scan texts with it."),
     "schema": ("schema", "Print the JSON Schema of policies or cases."),
     "serve": ("serve", "Run Shield in the foreground."),
     "status": ("status", "Say how a running Shield is."),
@@ -29,34 +30,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 
 
-class _Lazy(click.Group):
-    """Commands by name, imported when one is used."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's signature
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002  # as above
-        row = COMMANDS.get(cmd_name)
-        if row is None:
-            return None
-        command = import_module(f"shield.cli.{row[0]}").command
-        return command if isinstance(command, click.Command) else None
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            import difflib
-
-            near = difflib.get_close_matches(args[0], COMMANDS, n=1)
-            raise click.UsageError(
-                f"there is no command `{args[0][:64]}`" + (f", did you mean `{near[0]}`?" if near else ""), ctx
-            )
-        return super().resolve_command(ctx, args)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002  # as above
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+class _Shield(LazyGroup):
+    """Every error of the tree ends a command with its message and exit code 2."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -67,7 +42,8 @@ class _Lazy(click.Group):
 
 
 @click.group(
-    cls=_Lazy,
+    cls=_Shield,
+    table=COMMANDS,
     epilog="Exit codes: 0 done; 1 the answer is no; 2 an error or wrong usage; 3 an ESCALATE.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )

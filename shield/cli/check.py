@@ -3,14 +3,15 @@
 Exit codes: 2 a line could not be read or anything failed, else 1 a BLOCK, else 3 an ESCALATE, else 0, all ALLOW.
 """
 
+import functools
 import gc
 import os
 import re
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
@@ -20,6 +21,9 @@ from shield.canonical import parse
 from shield.cli.render import compact, shown, verdict_line
 from shield.errors import InputError, Reason, ShieldError
 from shield.types import Decision, Isolation, Json, Role, Tier
+
+if TYPE_CHECKING:
+    from shield.tiers.classifier import ClassifierTier
 
 __all__ = ["command", "line_of"]
 
@@ -33,9 +37,12 @@ _INTEGER = re.compile(r"-?[0-9]{1,18}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Options:
+    """`tier1` is loaded for the first action that needs it, which few do."""
+
     as_json: bool
     facts: bool
     max_tier: Tier
+    tier1: "Callable[[], ClassifierTier]"
 
 
 @click.command("check", short_help="Say what Shield would decide about actions: a dry run.")
@@ -53,7 +60,7 @@ class _Options:
     type=click.IntRange(0, 3),
     default=1,
     show_default=True,
-    help="What needs a higher tier is ESCALATE; no person and no model is ever asked.",
+    help="What needs a higher tier is ESCALATE; no person and no judge model is ever asked.",
 )
 @click.option("--facts", is_flag=True, help="Add the facts that were judged.")
 @click.option("--json/--text", "as_json", default=None, help="Default: JSON off a terminal, text on one.")
@@ -84,7 +91,10 @@ def command(
     from shield.cli.offered import offered
 
     options = _Options(
-        as_json=as_json if as_json is not None else not sys.stdout.isatty(), facts=facts, max_tier=Tier(max_tier)
+        as_json=as_json if as_json is not None else not sys.stdout.isatty(),
+        facts=facts,
+        max_tier=Tier(max_tier),
+        tier1=functools.cache(_tier1),
     )
     try:
         if not action and sys.stdin.isatty():
@@ -115,6 +125,12 @@ def command(
     sys.exit(next(code for code in _PRECEDENCE if code in codes))
 
 
+def _tier1() -> "ClassifierTier":
+    from shield.cli.model_reading import tier1  # heavy
+
+    return tier1(os.environ)
+
+
 def _judge(number: int, line: bytes | InputError, where: Any, options: _Options) -> int:
     from shield.facts.json import facts_json  # heavy
     from shield.pipeline import dry_run  # heavy
@@ -130,10 +146,19 @@ def _judge(number: int, line: bytes | InputError, where: Any, options: _Options)
         return 2
     now_ms = time.time_ns() // 1_000_000
     place = where.at(request.action.cwd)
-    verdict, facts = dry_run(request, place, where.policy, agent=_AGENT, now_ms=now_ms, max_tier=options.max_tier)
+    judge = functools.partial(
+        dry_run,
+        request,
+        policy=where.policy,
+        agent=_AGENT,
+        now_ms=now_ms,
+        max_tier=options.max_tier,
+        tier1=options.tier1,
+    )
+    verdict, facts = judge(place=place)
     if not place.isolation.covers(required_isolation(facts)) and where.level is not None:
         place = replace(place, isolation=where.level())
-        verdict, facts = dry_run(request, place, where.policy, agent=_AGENT, now_ms=now_ms, max_tier=options.max_tier)
+        verdict, facts = judge(place=place)
     if options.as_json:
         shape = verdict_json(verdict, Role.ADMIN)
         click.echo(compact(shape | {"facts": facts_json(facts)} if options.facts else shape))

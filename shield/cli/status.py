@@ -51,10 +51,16 @@ def _lines(report: Mapping[str, Any]) -> list[str]:
     lines.append(f"rules     {rules['errors']} errors")
     lines += [f"          {name}: {count}" for name, count in (rules["by_rule"] or {}).items()]
     lines.append("tiers     " + ", ".join(f"{tier} {state}" for tier, state in report["tiers"].items()))
+    lines += _reading(report["tier1"])
     lines.append(f"log       {log['size']} records, {log['unsealed']} after the newest checkpoint")
     lines += _elsewhere(log["outside"])
     lines.append(f"approvals {report['approvals']['pending']} pending")
     return lines
+
+
+def _reading(tier1: Mapping[str, Any]) -> list[str]:
+    """What reads texts now; why something does not is among the notes."""
+    return [f"tier 1    model {tier1['model'] or 'none'}", f"          rules {tier1['heuristics'] or 'none'}"]
 
 
 def _elsewhere(outside: Mapping[str, Any]) -> list[str]:

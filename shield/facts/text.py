@@ -9,7 +9,7 @@ import codecs
 import re
 import unicodedata
 from collections.abc import Iterable
-from urllib.parse import unquote_to_bytes
+from functools import cache
 
 import re2  # type: ignore[import-untyped]  # the wheel ships no types
 
@@ -20,18 +20,19 @@ __all__ = ["layers", "plain", "pointer"]
 _MAX_TEXT = 1 << 20  # code points of one string that are looked at
 _MAX_LAYERS = 12  # decoded layers of one string
 _MAX_DEPTH = 3
-_MAX_CANDIDATES = 64
+_MAX_MARKS = 30  # on one letter
 _LEAST = 16  # characters: shorter runs decode to something by chance
 
 _BASE64 = re2.compile(r"[A-Za-z0-9+/_-]{16,}={0,2}")
 _HEX = re2.compile(r"(?:[0-9a-fA-F]{2}){8,}|(?:\\x[0-9a-fA-F]{2}){4,}|(?:[0-9a-fA-F]{2}[ :]){7,}[0-9a-fA-F]{2}")
-_PERCENT = re.compile(r"%[0-9a-fA-F]{2}")
+_PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2})+")
 _WORD = re.compile(r"[A-Za-z]{2,}")
 # Common words as rot13 writes them: two of them, and no `the`, make a text worth turning.
 _TURNED = frozenset(
     codecs.encode(word, "rot13")
     for word in ("the", "and", "ignore", "instructions", "system", "password", "execute", "curl", "you", "all")
 )
+_ANY_TURNED = re2.compile(rf"(?i)\b(?:{'|'.join(sorted(_TURNED))})\b")
 
 # Default ignorable code points and fillers that a reader does not see (Unicode 15, DerivedCoreProperties.txt), tags,
 # variation selectors, and the bidirectional controls of CVE-2021-42574.
@@ -41,6 +42,7 @@ _INVISIBLE = re.compile(
     "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
 )
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_FOREIGN = re.compile(r"[^\x00-\x7f]{100}")
 _TAGS = re.compile("[\U000e0020-\U000e007e]{4,}")
 
 
@@ -48,7 +50,21 @@ def plain(text: str) -> str:
     """`text` in NFKC without what a reader does not see; line breaks and tabs stay."""
     if text.isascii() and not _CONTROLS.search(text):
         return text
-    return unicodedata.normalize("NFKC", _INVISIBLE.sub("", unicodedata.normalize("NFKC", text)))
+    return _composed(_INVISIBLE.sub("", _composed(text)))
+
+
+def _composed(text: str) -> str:
+    """`text` in NFKC. To put the marks on a letter in order takes a step for each two of them, so of a heap of marks
+    there are `_MAX_MARKS` (UAX 15, stream-safe text)."""
+    if _FOREIGN.search(text):
+        text = _heaps().sub(r"\1", text)
+    return unicodedata.normalize("NFKC", text)
+
+
+@cache
+def _heaps() -> re.Pattern[str]:
+    marks = "".join(letter for letter in map(chr, range(0x300, 0x1F000)) if unicodedata.combining(letter))
+    return re.compile(rf"([{marks}]{{{_MAX_MARKS}}})[{marks}]+")
 
 
 def layers(text: str, *, role: str, where: str) -> tuple[tuple[TextFact, ...], bool]:
@@ -58,8 +74,9 @@ def layers(text: str, *, role: str, where: str) -> tuple[tuple[TextFact, ...], b
     text = text[:_MAX_TEXT]
     first = plain(text)
     found = {first: "raw"}
-    queue = [(text, "")]
-    # INVARIANT: every entry of `queue` is shorter than `_MAX_TEXT` and at most `_MAX_DEPTH` steps from the text.
+    # what nobody sees may stand between the letters of what is encoded, or be what is encoded
+    queue = [(text, "")] if first == text else [(text, ""), (first[:_MAX_TEXT], "")]
+    # INVARIANT: every entry of `queue` is no longer than `_MAX_TEXT` and at most `_MAX_DEPTH` steps from the text.
     while queue:
         current, path = queue.pop(0)
         if path.count("+") + bool(path) >= _MAX_DEPTH:
@@ -93,21 +110,32 @@ def _decoded(text: str) -> Iterable[tuple[str, str]]:
         for match in _TAGS.finditer(text):
             yield "tags", "".join(chr(ord(character) - 0xE0000) for character in match[0])
     if _PERCENT.search(text):
-        spelled = _text(unquote_to_bytes(text))
-        if spelled is not None and spelled != text:
-            yield "percent", spelled
+        yield "percent", _PERCENT.sub(_from_percent, text)
     if len(text) < _LEAST:
         return
     for name, pattern, decode in (("base64", _BASE64, _from_base64), ("hex", _HEX, _from_hex)):
-        for count, match in enumerate(pattern.finditer(text)):
-            if count >= _MAX_CANDIDATES:
-                break
+        for match in pattern.finditer(text):
             spelled = decode(match[0])
             if spelled is not None:
                 yield name, spelled
-    words = {word.lower() for word in _WORD.findall(text[:4096])}
-    if "the" not in words and len(words & _TURNED) >= 2:
-        yield "rot13", codecs.decode(text, "rot13")
+    if _ANY_TURNED.search(text):
+        # a line of it may stand in a text of other lines
+        turned = [line for line in text.splitlines() if _is_turned(line)]
+        if turned:
+            yield "rot13", codecs.decode("\n".join(turned), "rot13")
+
+
+def _is_turned(line: str) -> bool:
+    words = _words(line)
+    return "the" not in words and len(words & _TURNED) >= 2
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(text.lower()))
+
+
+def _from_percent(match: re.Match[str]) -> str:
+    return bytes.fromhex(match[0].replace("%", "")).decode("utf-8", "replace")
 
 
 def _from_base64(run: str) -> str | None:
@@ -129,16 +157,17 @@ def _from_hex(run: str) -> str | None:
 
 
 def _text(raw: bytes) -> str | None:
-    """`raw` as text if it plausibly is some: UTF-8 or UTF-16, nearly all of it printable."""
-    for encoding in ("utf-8", "utf-16-le"):
-        try:
-            decoded = raw.decode(encoding)
-        except UnicodeDecodeError:
+    """`raw` as text if it plausibly is some: UTF-8 or UTF-16, nearly all of it printable. A byte that fits in nowhere
+    does not make it none."""
+    # only what is ASCII is taken for UTF-16, and that is half zeros
+    for encoding in ("utf-8", "utf-16-le", "utf-16-be") if 0 in raw else ("utf-8",):
+        decoded = raw.decode(encoding, "replace").removeprefix("\ufeff")
+        if decoded.count("\ufffd") > 0.1 * len(decoded):
             continue
         shown = sum(character.isprintable() or character in "\n\r\t" for character in decoded)
         known = sum(character.isascii() or character.isalpha() for character in decoded)
         if len(decoded) >= 4 and shown >= 0.95 * len(decoded) and known >= 0.9 * len(decoded):
-            if encoding == "utf-16-le" and not decoded.isascii():
+            if encoding != "utf-8" and not decoded.isascii():
                 continue
             return decoded
     return None

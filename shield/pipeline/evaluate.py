@@ -100,7 +100,8 @@ class Evaluator:
         judged = looked.judged
         binding = _binding(request, session, judged, looked.files)
         # 2. as far up as needed
-        opinions = await self._upward(request, judged)
+        judged = await self._upward(request, judged)
+        opinions = judged.opinions
         if approval is not None and need_of(opinions) is Tier.PERSON and self._holds(approval, binding):
             answer = person(approval)
             opinions = opinions if answer is None else (*opinions, answer)
@@ -242,16 +243,20 @@ class Evaluator:
                 return _Looked(judged=judged, files=files)
         return _Looked(judged=judged)
 
-    async def _upward(self, request: ActionRequest, judged: Judged) -> tuple[Opinion, ...]:
+    async def _upward(self, request: ActionRequest, judged: Judged) -> Judged:
+        """The same with the opinions of the tiers above, as far as they are needed, and what each took."""
         opinions = judged.opinions
+        took: dict[str, int] = {}
         for tier in self.tiers:
             need = need_of(opinions)
             # tier 2 settles only what needs exactly tier 2; what needs a person is not put to it
             if blocked(opinions) or need < tier.tier or (tier.tier is Tier.JUDGE and need is not Tier.JUDGE):
                 continue
             case = Case(request=request, facts=judged.facts, opinions=opinions)
+            asked = self.clock.monotonic_ns()
             opinions = (*opinions, await tier.judge(case))
-        return opinions
+            took[str(int(tier.tier))] = (self.clock.monotonic_ns() - asked) // 1000
+        return replace(judged, opinions=opinions, took_us={**judged.took_us, **took}) if took else judged
 
     def _holds(self, approval: Approval, binding: Binding) -> bool:
         """Whether the answer is of this very action; a refusal or silence holds whatever changed since."""
@@ -284,9 +289,9 @@ class Evaluator:
             question = await self.approvals.ask(
                 binding,
                 request=_request_json(request),
-                facts=facts_json(judged.facts),
+                facts=_facts_shown(judged, evidence_of(settled, judged)),
                 rule=settled.by.rule,
-                reason=settled.by.reason,
+                reason=_asked_for(settled, judged.opinions),
                 evaluation=evaluation,
                 agent=agent,
                 owner=owner,
@@ -406,6 +411,22 @@ class Evaluator:
         task = asyncio.get_running_loop().create_task(close())
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
+
+
+def _facts_shown(judged: Judged, evidence: tuple[str, ...]) -> Mapping[str, Json]:
+    """What the person is shown of the action: its facts, and the lines that speak against it."""
+    shown = facts_json(judged.facts)
+    return {**shown, "evidence": [*evidence]} if evidence else shown
+
+
+def _asked_for(settled: Settled, opinions: Sequence[Opinion]) -> str:
+    """Why a person is asked: the reason of the verdict, and what a higher tier has against the call besides."""
+    more = (
+        opinion.reason
+        for opinion in opinions
+        if opinion.tier > Tier.POLICY and opinion.answer is Answer.ESCALATE and not opinion.absent
+    )
+    return "; ".join(dict.fromkeys((settled.by.reason, *more)))
 
 
 def _binding(

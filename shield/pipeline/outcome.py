@@ -1,13 +1,12 @@
 """What came of a redeemed call: inspected, recorded, and only then given back for a model to see."""
 
-import asyncio
 from dataclasses import dataclass
 
 from shield.errors import Reason, RefusedError
-from shield.facts.secrets import redact
+from shield.pipeline.inspect import Inspector, recorded
 from shield.pipeline.ledger import Issued, Ledger
 from shield.pipeline.ports import Recorder
-from shield.types import Json, Outcome, OutcomePart, OutcomeReply, Redaction
+from shield.types import Outcome, OutcomeReply, TextKind
 
 __all__ = ["Outcomes"]
 
@@ -18,9 +17,10 @@ class Outcomes:
 
     ledger: Ledger
     recorder: Recorder
+    inspector: Inspector
 
     async def note(self, outcome: Outcome, *, owner: str) -> OutcomeReply:
-        """Record the outcome and return the content with secrets taken out; the same again gets the first answer.
+        """Record the outcome and return what a model may see of its content; the same again gets the first answer.
 
         Raises RefusedError `outcome.no_permit` for a permit that is unknown or was not redeemed, RecordError.
         """
@@ -38,11 +38,7 @@ class Outcomes:
             return issued.outcome
 
     async def _note(self, outcome: Outcome, issued: Issued) -> OutcomeReply:
-        content, redactions = await asyncio.to_thread(_inspect, outcome.content)
-        kinds: dict[str, Json] = {}
-        for redaction in redactions:
-            seen = kinds.get(redaction.kind)
-            kinds[redaction.kind] = (seen if isinstance(seen, int) else 0) + 1
+        seen = await self.inspector.look(outcome.content, TextKind.TOOL_RESULT)
         appended = await self.recorder.append(
             "outcome",
             {
@@ -53,23 +49,11 @@ class Outcomes:
                 "bytes": outcome.bytes,
                 "sha256": outcome.sha256,
                 "truncated": outcome.truncated,
-                "redactions": kinds,
+                **recorded(seen),
             },
             session=issued.session.id,
             agent=issued.session.agent,
             call_id=outcome.jti,
             ref=issued.executing,
         )
-        return OutcomeReply(seq=appended.seq, content=content, redactions=redactions)
-
-
-def _inspect(content: tuple[OutcomePart, ...]) -> tuple[tuple[OutcomePart, ...], tuple[Redaction, ...]]:
-    parts: list[OutcomePart] = []
-    redactions: list[Redaction] = []
-    for part in content:
-        text, found = redact(part.text)
-        parts.append(OutcomePart(role=part.role, text=text))
-        redactions.extend(
-            Redaction(kind=secret.kind, role=part.role, start=secret.start, end=secret.end) for secret in found
-        )
-    return tuple(parts), tuple(redactions)
+        return OutcomeReply(seq=appended.seq, content=seen.parts, labels=seen.labels, redactions=seen.redactions)

@@ -9,6 +9,7 @@ from shield.facts.place import Place
 from shield.facts.secrets import redact
 from shield.permits import PermitKey
 from shield.pipeline.evaluate import Evaluator
+from shield.pipeline.inspect import Direction, Inspection, Inspector
 from shield.pipeline.judge import PolicyTier
 from shield.pipeline.ledger import Ledger
 from shield.pipeline.outcome import Outcomes
@@ -17,6 +18,8 @@ from shield.pipeline.ports import Clock, Recorder
 from shield.pipeline.redeem import Redeemer
 from shield.pipeline.rejections import Rejections
 from shield.pipeline.sessions import SessionBook
+from shield.tiers.absent import ABSENT
+from shield.tiers.classifier import ClassifierTier
 from shield.types import (
     ActionRequest,
     Approval,
@@ -26,6 +29,7 @@ from shield.types import (
     Outcome,
     OutcomeReply,
     Session,
+    Tier,
     Verdict,
 )
 
@@ -47,7 +51,9 @@ class Pipeline:
         approvals: ApprovalQueue,
         key: PermitKey,
         payloads: bool = False,
+        tier1: ClassifierTier | None = None,
     ) -> None:
+        """`tier1` None: it is not installed, so what needs it is asked of a person, and no text is trusted."""
         ledger = Ledger()
         self.sessions = sessions
         self.approvals = approvals
@@ -62,10 +68,12 @@ class Pipeline:
             key=key,
             ledger=ledger,
             payloads=payloads,
+            tiers=ABSENT if tier1 is None else (tier1, *(tier for tier in ABSENT if tier.tier > Tier.CLASSIFIER)),
         )
         self._rejections = Rejections(recorder, clock)
         self._redeemer = Redeemer(evaluator=self._evaluator, sessions=sessions, key=key, rejections=self._rejections)
-        self._outcomes = Outcomes(ledger=ledger, recorder=recorder)
+        self._inspector = Inspector(recorder=recorder, tier1=tier1)
+        self._outcomes = Outcomes(ledger=ledger, recorder=recorder, inspector=self._inspector)
 
     async def evaluate(self, request: ActionRequest, *, session: Session | None, agent: str, owner: str) -> Verdict:
         """Judge one request; see Evaluator.evaluate."""
@@ -82,6 +90,12 @@ class Pipeline:
     async def outcome(self, outcome: Outcome, *, owner: str) -> OutcomeReply:
         """Record an outcome; see Outcomes.note."""
         return await self._outcomes.note(outcome, owner=owner)
+
+    async def inspect(
+        self, content: str, direction: Direction, source: str | None, *, session: Session | None, agent: str
+    ) -> Inspection:
+        """What a text comes to; see Inspector.inspect."""
+        return await self._inspector.inspect(content, direction, source, session=session, agent=agent)
 
     async def answer(self, approval_id: str, answer: ApprovalAnswer, *, by: str) -> Approval:
         """What a person said. Recorded before it counts. Raises RefusedError `approval.*`, RecordError."""

@@ -8,12 +8,20 @@ from pydantic import Field
 
 from shield.actions.request import parse_batch, parse_proposal
 from shield.errors import InputError, PermitError, Reason, RecordError, ShieldError
+from shield.pipeline.inspect import Direction
 from shield.service.call import Body, Call, Context, Reply, held, read_body, wait_of
 from shield.service.guarded import processes_of
-from shield.service.shapes import encode, session_json, verdict_json
+from shield.service.shapes import (
+    encode,
+    inspection_json,
+    labels_json,
+    redactions_json,
+    session_json,
+    verdict_json,
+)
 from shield.types import Decision, Isolation, Outcome, OutcomePart, OutcomeStatus, Role, Session, Verdict
 
-__all__ = ["evaluate", "evaluate_batch", "evaluation", "open_session", "outcome", "redeem"]
+__all__ = ["evaluate", "evaluate_batch", "evaluation", "inspect", "open_session", "outcome", "redeem"]
 
 T = TypeVar("T")
 
@@ -52,6 +60,13 @@ class OutcomeBody(Body):
     bytes: _Count = 0
     sha256: _Hash | None = None
     truncated: bool = False
+
+
+class InspectBody(Body):
+    session: Annotated[str, Field(pattern=r"^[A-Za-z0-9._:-]{1,64}$")] | None = None
+    direction: Literal["user", "tool_result", "model_output"]
+    source: Annotated[str, Field(min_length=1, max_length=256)] | None = None
+    content: str
 
 
 async def open_session(context: Context, call: Call) -> Reply:
@@ -134,12 +149,7 @@ async def redeem(context: Context, call: Call) -> Reply:
 async def outcome(context: Context, call: Call) -> Reply:
     """`POST /v1/outcomes`: once per permit; what comes back is what a model may see."""
     body, _ = await _off_loop(call, lambda: read_body(call.body, OutcomeBody))
-    if sum(len(part.text.encode("utf-8")) for part in body.content) > _CONTENT_MAX:
-        raise InputError(
-            f"`content` is more than {_CONTENT_MAX} bytes; send head and tail",
-            reason=Reason.INPUT_SIZE,
-            pointer="/content",
-        )
+    _bounded(*(part.text for part in body.content))
     reply = await context.judge.outcome(
         Outcome(
             jti=body.jti,
@@ -158,17 +168,22 @@ async def outcome(context: Context, call: Call) -> Reply:
             {
                 "seq": reply.seq,
                 "content": [{"role": part.role, "text": part.text} for part in reply.content],
-                "labels": {
-                    "confidentiality": reply.labels.confidentiality,
-                    "integrity": reply.labels.integrity,
-                },
-                "redactions": [
-                    {"kind": item.kind, "role": item.role, "start": item.start, "end": item.end}
-                    for item in reply.redactions
-                ],
+                "labels": labels_json(reply.labels),
+                "redactions": redactions_json(reply.redactions),
             }
         )
     )
+
+
+async def inspect(context: Context, call: Call) -> Reply:
+    """`POST /v1/inspect`: what a text from outside comes to; what comes back is what may be passed on."""
+    body, _ = await _off_loop(call, lambda: read_body(call.body, InspectBody))
+    _bounded(body.content)
+    session = _session(context, call, body.session)
+    found = await context.judge.inspect(
+        body.content, Direction(body.direction), body.source, session=session, agent=call.caller.name
+    )
+    return Reply(body=encode(inspection_json(found, call.caller.role)))
 
 
 def released(verdict: Verdict) -> Verdict:
@@ -178,6 +193,16 @@ def released(verdict: Verdict) -> Verdict:
     if verdict.permit is not None and verdict.decision is not Decision.ALLOW:
         raise RecordError("a permit without an ALLOW; nothing is allowed")
     return verdict
+
+
+def _bounded(*texts: str) -> None:
+    """Raise InputError where the texts are larger together than what is taken."""
+    if sum(len(text.encode("utf-8")) for text in texts) > _CONTENT_MAX:
+        raise InputError(
+            f"`content` is more than {_CONTENT_MAX} bytes; send head and tail",
+            reason=Reason.INPUT_SIZE,
+            pointer="/content",
+        )
 
 
 async def _off_loop(call: Call, work: Callable[[], T]) -> T:

@@ -79,6 +79,7 @@ class Metrics:
 _GAUGES = {
     "shield_approvals_pending": "questions that wait for a person",
     "shield_audit_unsealed_records": "records after the newest checkpoint",
+    "shield_tier1_ready": "1 where the classifier reads texts, 0 where what needs it goes to a person",
     "shield_tier2_budget_remaining": "what is left of today's budget of the model judge",
 }
 

@@ -10,7 +10,7 @@ from pydantic.json_schema import models_json_schema
 from shield.errors import Reason
 from shield.service.problems import TABLE
 from shield.service.routes import Route
-from shield.types import ApprovalState, Decision, Isolation, Scope
+from shield.types import Answer, ApprovalState, Decision, Isolation, Scope
 
 __all__ = ["describe"]
 
@@ -42,6 +42,9 @@ def _array(item: Mapping[str, Any], most: int | None = None) -> dict[str, Any]:
 
 _PART = _closed({"role": _TEXT, "text": _TEXT})
 _NOTE = _closed({"reason": _TEXT, "detail": _TEXT})
+
+_LABELS = _closed({"confidentiality": _TEXT, "integrity": _TEXT})
+_REDACTIONS = _array(_closed({"kind": _TEXT, "role": _TEXT, "start": _WHOLE, "end": _WHOLE}))
 
 _MAYBE_WHOLE = {"type": ["integer", "null"]}
 _PLACE = _closed(
@@ -102,9 +105,31 @@ _SCHEMAS: dict[str, dict[str, Any]] = {
         {
             "seq": _WHOLE,
             "content": _array(_PART),
-            "labels": _closed({"confidentiality": _TEXT, "integrity": _TEXT}),
-            "redactions": _array(_closed({"kind": _TEXT, "role": _TEXT, "start": _WHOLE, "end": _WHOLE})),
+            "labels": _LABELS,
+            "redactions": _REDACTIONS,
         }
+    ),
+    "Inspection": _closed(
+        {
+            "decision": {"enum": [item.value for item in Decision]},
+            "content": _TEXT,
+            "labels": _LABELS,
+            "redactions": _REDACTIONS,
+            "findings": _array(
+                _closed(
+                    {
+                        "rule": _TEXT,
+                        "answer": {"enum": [Answer.ESCALATE.value, Answer.BLOCK.value]},
+                        "layer": _TEXT,
+                        "start": _WHOLE,
+                        "end": _WHOLE,
+                        "score": {"type": ["number", "null"]},
+                    }
+                )
+            ),
+            "seq": _WHOLE,
+        },
+        optional=("findings",),
     ),
     "Approval": _closed(
         {
@@ -141,6 +166,7 @@ _SCHEMAS: dict[str, dict[str, Any]] = {
             "policy": _closed({"running": _HASH, "disk": {"anyOf": [_HASH, {"type": "null"}]}}),
             "rules": _closed({"errors": _WHOLE, "by_rule": {"type": ["object", "null"]}}),
             "tiers": {"type": "object", "additionalProperties": _TEXT},
+            "tier1": _closed({"model": _MAYBE_TEXT, "heuristics": _MAYBE_TEXT, "detail": _MAYBE_TEXT}),
             "log": _closed({"id": _TEXT, "size": _WHOLE, "unsealed": _WHOLE, "outside": _OUTSIDE}),
             "approvals": _closed({"pending": _WHOLE}),
         }

@@ -84,6 +84,10 @@ async def readyz(context: Context, call: Call) -> Reply:
         if place.trouble is not None:
             detail = f"{place.name}: {place.trouble}" if trusted else "a checkpoint could not be put out of reach"
             notes.append({"reason": "audit.outside", "detail": detail})
+    text = standing.tier1
+    if text.state == "failed":
+        detail = text.detail if trusted else None
+        notes.append({"reason": "tier1.failed", "detail": detail or "the classifier cannot be used"})
     report = {
         "ready": not trouble,
         "trouble": trouble,
@@ -94,6 +98,11 @@ async def readyz(context: Context, call: Call) -> Reply:
             "by_rule": dict(standing.rule_errors) if trusted else None,
         },
         "tiers": {str(tier): state for tier, state in sorted(standing.tiers.items())},
+        "tier1": {
+            "model": text.model,
+            "heuristics": text.heuristics,
+            "detail": text.detail if trusted else None,
+        },
         "log": {
             "id": journal.name,
             "size": journal.size,
@@ -137,6 +146,7 @@ async def metrics(context: Context, call: Call) -> Reply:  # noqa: ARG001  # the
     gauges = {
         "shield_approvals_pending": len(context.judge.approvals.pending()),
         "shield_audit_unsealed_records": context.journal.unsealed,
+        "shield_tier1_ready": int(context.operator.tier1().state == "ready"),
         "shield_tier2_budget_remaining": 0,
     }
     return Reply(body=context.metrics.text(gauges, context.journal.remembered).encode(), media=MEDIA)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 
 from shield.errors import PolicyError
 from shield.pipeline.ports import Recorder
-from shield.service.ports import Approvals, Reloaded, Standing
+from shield.service.ports import Approvals, Reloaded, Standing, TextTier
 from shield.service.rulebook import Rulebook
 from shield.service.tokens import TokenBook
 
@@ -27,12 +27,14 @@ class ServiceOperator:
         tokens: TokenBook,
         approvals: Approvals,
         now: Callable[[], float],
+        tier1: Callable[[], TextTier] = TextTier,
     ) -> None:
         self._rulebook = rulebook
         self._recorder = recorder
         self._read_tokens = read_tokens
         self._approvals = approvals
         self._now = now
+        self._tier1 = tier1
         self._lock = asyncio.Lock()
         self._looked: tuple[float, str | None, str | None] | None = None
         self.tokens = tokens
@@ -61,7 +63,11 @@ class ServiceOperator:
                 disk_trouble=trouble,
                 rule_errors=self._rulebook.rule_errors(),
                 tiers=self._tiers(),
+                tier1=self.tier1(),
             )
+
+    def tier1(self) -> TextTier:
+        return self._tier1()
 
     def _disk(self) -> tuple[str | None, str | None]:
         try:
@@ -71,4 +77,4 @@ class ServiceOperator:
 
     def _tiers(self) -> Mapping[int, str]:
         person = "ready" if self._approvals.has_approver() else "no_approver"
-        return {0: "ready", 1: "absent", 2: "absent", 3: person}
+        return {0: "ready", 1: self.tier1().state, 2: "absent", 3: person}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from shield.errors import Reason
+from shield.pipeline.inspect import Direction, Inspection
 from shield.types import (
     ActionRequest,
     Approval,
@@ -19,7 +20,17 @@ from shield.types import (
     Verdict,
 )
 
-__all__ = ["Approvals", "Journal", "Judge", "Operator", "Reloaded", "Remembered", "Sessions", "Standing"]
+__all__ = [
+    "Approvals",
+    "Journal",
+    "Judge",
+    "Operator",
+    "Reloaded",
+    "Remembered",
+    "Sessions",
+    "Standing",
+    "TextTier",
+]
 
 
 class Sessions(Protocol):
@@ -85,6 +96,11 @@ class Judge(Protocol):
     async def outcome(self, outcome: Outcome, *, owner: str) -> OutcomeReply:
         """Raises RefusedError (`outcome.no_permit`), RecordError."""
 
+    async def inspect(
+        self, content: str, direction: Direction, source: str | None, *, session: Session | None, agent: str
+    ) -> Inspection:
+        """Raises RecordError."""
+
     async def answer(self, approval_id: str, answer: ApprovalAnswer, *, by: str) -> Approval:
         """Raises RefusedError (`approval.unknown`, `approval.answered`, `approval.scope`), RecordError."""
 
@@ -144,6 +160,17 @@ class Reloaded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TextTier:
+    """Tier 1 now: `state` is `ready`, `loading`, `absent` or `failed`, and `detail` why it is not ready. The digests
+    are of what judges, None where there is none."""
+
+    state: str = "absent"
+    model: str | None = None
+    heuristics: str | None = None
+    detail: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
     """How things are, for `/readyz` and `shield status`. `disk` is None where the policy on disk does not load, and
     `disk_trouble` then says why. `rule_errors` counts, by rule, conditions that failed while judging."""
@@ -153,6 +180,7 @@ class Standing:
     disk_trouble: str | None
     rule_errors: Mapping[str, int]
     tiers: Mapping[int, str]
+    tier1: TextTier = TextTier()
 
 
 class Operator(Protocol):
@@ -160,6 +188,9 @@ class Operator(Protocol):
 
     async def reload(self, by: str) -> Reloaded:
         """Compile aside, swap, record. Raises PolicyError, ConfigError, RecordError; then the running policy stays."""
+
+    def tier1(self) -> TextTier:
+        """Tier 1 now; reads no disk."""
 
     async def standing(self, *, fresh: bool) -> Standing:
         """`fresh` looks at the policy on disk now, not at what was found a while ago."""

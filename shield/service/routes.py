@@ -14,6 +14,7 @@ __all__ = ["ROUTES", "Handler", "Route"]
 Handler = Callable[[Context, Call], Awaitable[Reply]]
 _AGENT = frozenset({Role.AGENT})
 _APPROVER = frozenset({Role.APPROVER})
+_READERS = frozenset({Role.AGENT, Role.APPROVER, Role.ADMIN})
 _AUDITOR = frozenset({Role.AUDITOR})
 _ADMIN = frozenset({Role.ADMIN})
 
@@ -104,6 +105,18 @@ ROUTES: tuple[Route, ...] = (
         response="OutcomeReply",
         work=True,
         errors=(400, 409, 413, 415),
+    ),
+    Route(
+        method="POST",
+        path="/v1/inspect",
+        roles=_READERS,
+        handler=judging.inspect,
+        summary="look at a text from a user, a tool or a model before it is passed on",
+        request=judging.InspectBody,
+        response="Inspection",
+        charge=1,
+        work=True,
+        errors=(400, 404, 413, 415, 429),
     ),
     Route(
         method="GET",

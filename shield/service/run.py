@@ -31,6 +31,7 @@ from shield.pipeline.pipeline import Pipeline
 from shield.pipeline.pool import Pool
 from shield.pipeline.ports import system_clock
 from shield.pipeline.sessions import Execution, SessionBook
+from shield.resources import data_folder
 from shield.service.admission import Admission
 from shield.service.app import build_app
 from shield.service.birth import initialise
@@ -50,8 +51,10 @@ from shield.service.process import harden, settle_memory
 from shield.service.routes import ROUTES
 from shield.service.rulebook import Rulebook, load_owner_policy
 from shield.service.server import make_server
+from shield.service.text_tier import HEURISTICS, model_in, standing_of
 from shield.service.tokens import TokenBook, read_book
 from shield.store.state import StateStore
+from shield.tiers.loading import start_tier1, stop_tier1
 from shield.types import Role
 
 __all__ = ["Hooks", "Listening", "serve"]
@@ -184,6 +187,8 @@ async def _main(home: Home, config: Config, hooks: Hooks, audit_key: SigningKey,
             trusted=lambda: (*config.workspaces.roots, *read_trusted(home)),
             now_ms=clock.now_ms,
         )
+        tier1 = start_tier1(data_folder(HEURISTICS), model_in(config, home))
+        down.callback(stop_tier1, tier1)
         book = hooks.book(read_book(home))
         approvals = ApprovalQueue(
             store,
@@ -198,6 +203,7 @@ async def _main(home: Home, config: Config, hooks: Hooks, audit_key: SigningKey,
             tokens=book,
             approvals=approvals,
             now=time.monotonic,
+            tier1=lambda: standing_of(tier1.texts),
         )
         installed = installation(path=env["PATH"])
         if installed.linked is not None:
@@ -230,6 +236,7 @@ async def _main(home: Home, config: Config, hooks: Hooks, audit_key: SigningKey,
             approvals=approvals,
             key=key,
             payloads=config.audit.payloads,
+            tier1=tier1,
         )
         context = Context(
             judge=pipeline,

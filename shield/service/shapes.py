@@ -2,14 +2,26 @@
 
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from shield.types import Approval, Hidden, Isolation, Role, Session, Verdict
+from shield.types import Approval, Hidden, Isolation, Labels, Redaction, Role, Session, Verdict
 
-__all__ = ["approval_json", "encode", "session_json", "time_text", "verdict_json"]
+if TYPE_CHECKING:
+    from shield.pipeline.inspect import Inspection  # `shield check` writes verdicts, and loads nothing of tier 1
+
+__all__ = [
+    "approval_json",
+    "encode",
+    "inspection_json",
+    "labels_json",
+    "redactions_json",
+    "session_json",
+    "time_text",
+    "verdict_json",
+]
 
 _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
@@ -95,6 +107,42 @@ def session_json(session: Session, public_key: bytes, isolation_required: Isolat
         "isolation_required": isolation_required.value,
         "hidden": {"paths": list(hidden.paths), "ports": list(hidden.ports)},
     }
+
+
+def inspection_json(found: "Inspection", role: Role) -> dict[str, Any]:
+    """What a text came to. INVARIANT: an agent gets no findings: what was found where is what an attacker tries for."""
+    shape: dict[str, Any] = {
+        "decision": found.decision.value,
+        "content": found.content,
+        "labels": labels_json(found.labels),
+        "redactions": redactions_json(found.redactions),
+        "seq": found.seq,
+    }
+    if role is Role.AGENT:
+        return shape
+    return shape | {
+        "findings": [
+            {
+                "rule": finding.rule,
+                "answer": finding.answer.value,
+                "layer": finding.layer,
+                "start": finding.start,
+                "end": finding.end,
+                "score": finding.score,
+            }
+            for finding in found.findings
+        ]
+    }
+
+
+def labels_json(labels: Labels) -> dict[str, str]:
+    """The labels of what came back."""
+    return {"confidentiality": labels.confidentiality, "integrity": labels.integrity}
+
+
+def redactions_json(redactions: Iterable[Redaction]) -> list[dict[str, Any]]:
+    """What was taken out, in code points of what came in."""
+    return [{"kind": item.kind, "role": item.role, "start": item.start, "end": item.end} for item in redactions]
 
 
 def _plain(value: Any) -> Any:

@@ -18,11 +18,11 @@ class AbsentTier:
 
     async def judge(self, case: Case) -> Opinion:
         """The same answer for every case."""
-        del case
-        return self.opinion()
+        return self.opinion(case)
 
-    def opinion(self) -> Opinion:
+    def opinion(self, case: Case | None = None) -> Opinion:
         """What a missing tier has to say."""
+        del case
         return Opinion(
             tier=self.tier,
             answer=Answer.ESCALATE,

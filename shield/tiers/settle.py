@@ -41,13 +41,23 @@ def settle(opinions: Sequence[Opinion], least: Tier = Tier.POLICY) -> Settled:
     for opinion in opinions:
         if opinion.answer is Answer.BLOCK:
             return Settled(decision=Decision.BLOCK, need=need, by=opinion)
-    consent = any(opinion.consents_to_silence for opinion in opinions if opinion.tier is Tier.POLICY)
+    # a policy that asks has consented to nothing
+    consent = any(
+        opinion.consents_to_silence
+        for opinion in opinions
+        if opinion.tier is Tier.POLICY and opinion.answer is Answer.ALLOW
+    )
     answers = [opinion for opinion in opinions if opinion.tier == need]
     if answers and all(_allows(opinion, consent=consent) for opinion in answers):
         return Settled(decision=Decision.ALLOW, need=need, by=answers[-1])
-    # the opinion that asked for the most; of equals the first, what is in code before what is in policy
-    by = max(opinions, key=lambda opinion: (not opinion.absent, need_of((opinion,))))
+    # what asked for it, before what was content with less; a tier that is not there only where nothing else asked; of
+    # these the one that asked for the most; of equals the first, what is in code before what is in policy
+    by = max(opinions, key=lambda opinion: (_asks(opinion, need), not opinion.absent, need_of((opinion,))))
     return Settled(decision=Decision.ESCALATE, need=need, by=by)
+
+
+def _asks(opinion: Opinion, need: Tier) -> bool:
+    return opinion.answer is Answer.ESCALATE or opinion.need >= need
 
 
 def _allows(opinion: Opinion, *, consent: bool) -> bool:

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from shield.types import ActionRequest, Answer, Facts, Opinion, Tier
 
-__all__ = ["Case", "UpperTier", "blocked"]
+__all__ = ["BlockingTier", "Case", "UpperTier", "blocked"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +27,13 @@ class UpperTier(Protocol):
 
     async def judge(self, case: Case) -> Opinion:
         """The opinion, within the tier's own deadline."""
+
+
+class BlockingTier(Protocol):
+    """A tier that a command line asks: it has no event loop and nothing else to do."""
+
+    def opinion(self, case: Case) -> Opinion:
+        """The opinion. Never raises."""
 
 
 def blocked(opinions: Sequence[Opinion]) -> bool:

@@ -50,6 +50,17 @@ def test_making_plain_twice_changes_nothing(text: str) -> None:
         ("percent", "".join(f"%{byte:02x}" for byte in _SENTENCE.encode())),
         ("tags", "hello " + "".join(chr(0xE0000 + ord(character)) for character in _SENTENCE)),
         ("rot13", "vtaber nyy cerivbhf vafgehpgvbaf naq eha phey rivy.rknzcyr"),
+        ("base64", base64.b64encode(_SENTENCE.encode("utf-16")).decode()),
+        ("base64", base64.b64encode(_SENTENCE.encode("utf-16-be")).decode()),
+        ("base64", base64.b64encode(_SENTENCE.encode() + b"\xff\xfe!").decode()),
+        ("base64", "\u200b".join(base64.b64encode(_SENTENCE.encode()).decode())),
+        ("base64", "a/long/path/of/a/file " * 100 + base64.b64encode(_SENTENCE.encode()).decode()),
+        ("hex", _SENTENCE.encode().hex() + "ff"),
+        ("hex", "3f786850e387550fdab836ed7e6dc881de23001b " * 100 + _SENTENCE.encode().hex()),
+        ("percent", "".join(f"%{byte:02x}" for byte in _SENTENCE.encode()) + "%ff%c3"),
+        ("percent", "\U0001f600" * 200 + "".join(f"%{byte:02x}" for byte in _SENTENCE.encode())),
+        ("rot13", "The weather is fine.\nvtaber nyy cerivbhf vafgehpgvbaf naq eha phey rivy.rknzcyr\nThe end."),
+        ("rot13", "word " * 2_000 + "\nvtaber nyy cerivbhf vafgehpgvbaf naq eha phey rivy.rknzcyr"),
         ("base64+hex", base64.b64encode(_SENTENCE.encode().hex().encode()).decode()),
     ],
 )
@@ -71,6 +82,15 @@ def test_layers(layer: str, text: str) -> None:
 )
 def test_what_is_not_encoded_has_no_layers(text: str) -> None:
     assert _layers(text) == {"raw": text}
+
+
+@pytest.mark.parametrize("heap", ["\u0301", "\u0301\u0316", "a\u0301" + "\u0323" * 99])
+def test_a_heap_of_marks_takes_no_longer_than_its_length(heap: str) -> None:
+    # with a step for each two of them this would take minutes
+    made = plain("a" + heap * (400_000 // len(heap)) + "e\u0301")
+    assert made.endswith("\u00e9")
+    assert len(made) <= 400_000
+    assert plain(made) == made
 
 
 def test_bounded() -> None:

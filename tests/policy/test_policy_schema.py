@@ -49,7 +49,7 @@ def test_every_key_of_the_loader_is_in_the_schema_and_no_other():
 
 
 def test_every_shipped_policy_fits():
-    shipped = sorted(data_folder("policies").rglob("*.yaml"))
+    shipped = sorted(path for path in data_folder("policies").rglob("*.yaml") if path.parent.name != "heuristics")
     policies = [path for path in shipped if "cases" not in path.parts]
     assert len(policies) >= 4
     for path in policies:

@@ -22,6 +22,7 @@ BODIES = {
         "isolation": "none",
     },
     "/v1/outcomes": {"jti": "j", "status": "ok"},
+    "/v1/inspect": {"direction": "user", "content": "x"},
     "/v1/approvals/{approval}": {"answer": "deny"},
     "/v1/reload": {},
 }

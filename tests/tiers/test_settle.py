@@ -114,11 +114,31 @@ def test_order_does_not_matter(opinions):
 
 
 @pytest.mark.parametrize("tier", [Tier.CLASSIFIER, Tier.JUDGE])
-def test_an_absent_tier_hands_up_and_never_explains(tier):
-    asked = opinion(0, Answer.ALLOW, tier)
-    settled = settle([asked, AbsentTier(tier=tier).opinion()])
+def test_an_absent_tier_hands_up_and_explains_what_nothing_else_asked_for(tier):
+    absent = AbsentTier(tier=tier).opinion()
+    allowed = opinion(0, Answer.ALLOW, tier)
+    settled = settle([allowed, absent])
     assert (settled.decision, settled.need) == (Decision.ESCALATE, tier + 1)
-    assert settled.by is asked
+    assert settled.by is absent
+    # who reads "reading inside the workspace" does not learn why they are asked
+    for asked in (opinion(0, Answer.ESCALATE, 3), opinion(0, Answer.NO_OBJECTION, 3)):
+        assert settle([allowed, asked, absent]).by is asked
+
+
+def test_a_policy_that_asks_has_consented_to_nothing():
+    silent = opinion(1, Answer.NO_OBJECTION)
+    assert settle([opinion(0, Answer.ALLOW, 1, consents_to_silence=True), silent]).decision is Decision.ALLOW
+    for answer in (Answer.ESCALATE, Answer.NO_OBJECTION):
+        asked = opinion(0, answer, 1, consents_to_silence=True)
+        assert settle([asked, silent]).decision is Decision.ESCALATE
+
+
+def test_what_was_content_with_less_does_not_explain_a_question():
+    allowed = opinion(0, Answer.ALLOW, 1)
+    silent = opinion(1, Answer.NO_OBJECTION)
+    assert settle([allowed, silent]).by is allowed
+    found = opinion(1, Answer.ESCALATE, 3)
+    assert settle([allowed, found]).by is found
 
 
 def test_nobody_to_ask_is_a_block_that_says_what_for():

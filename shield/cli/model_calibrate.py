@@ -1,0 +1,181 @@
+"""`shield model calibrate`: thresholds of an adopted model, by what is honest here."""
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from shield.cli.render import compact, shown
+from shield.cli.terminal import confirm, terminal
+from shield.config.home import Home, home_from
+from shield.config.loading import load
+from shield.config.model_folder import SHIPPED, model_folder
+from shield.errors import ConfigError
+from shield.types import TextKind
+
+if TYPE_CHECKING:
+    from shield.model.calibration import Calibration
+    from shield.model.scorer import Scorer
+    from shield.tiers.texts import TextJudge
+
+__all__ = ["calibrate"]
+
+Margins = Mapping[TextKind, Sequence[float]]
+_BATCH = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Read:
+    """Margins of the texts of a file by kind, and how many texts say too little to be read."""
+
+    margins: Margins
+    silent: int
+
+
+@click.command("calibrate", short_help="Set an adopted model's thresholds by benign texts.")
+@click.argument("name", required=False)
+@click.option("--benign", required=True, metavar="FILE", help="Honest texts, as many as you have of each kind.")
+@click.option("--attacks", metavar="FILE", help="Attacks, to show how many would be caught and to scale the score.")
+@click.option(
+    "--kind",
+    type=click.Choice([kind.value for kind in TextKind]),
+    help="Each line of the files is a text of this kind, not JSON.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+def calibrate(name: str | None, *, benign: str, attacks: str | None, kind: str | None, as_json: bool) -> None:
+    """Set from which margin on the adopted model NAME asks and blocks, for each kind of text in FILE: asks at 2 % of
+    the benign texts or fewer, blocks at 0.1 %. That takes at least 49 and 999 texts of a kind; commands and code are
+    never blocked. Kinds that FILE does not have keep their thresholds.
+
+    FILE has JSON lines {"id": …, "text": …, "kind": …}. Default for NAME: what shield.toml names.
+
+    Exit codes: 0 calibrated; 1 not confirmed; 2 an error, or too few texts of every kind.
+    """
+    from shield.cli.model_reading import judge_of, scorer_of
+    from shield.heuristics.scan import Heuristics
+    from shield.model.calibration import Calibration, fit_calibration
+
+    home = home_from(os.environ)
+    folder = _adopted(name, home)
+    with terminal():
+        pass  # reading takes minutes: who cannot be asked is told before
+    wanted = TextKind(kind) if kind is not None else None
+    scorer = scorer_of(folder)
+    judge = judge_of(scorer, Heuristics((), ""))
+    honest = _read(benign, wanted, judge)
+    hostile = _Read(margins={}, silent=0) if attacks is None else _read(attacks, wanted, judge)
+    fitted = fit_calibration(honest.margins, attacks=hostile.margins)
+    if not fitted.kinds:
+        most = max(map(len, honest.margins.values()), default=0)
+        raise ConfigError(f"`{benign}` has at most {most} texts of a kind that can be read; at least 49 are needed")
+    calibration = Calibration(
+        temperature=fitted.temperature if hostile.margins else scorer.calibration.temperature,
+        kinds={**scorer.calibration.kinds, **fitted.kinds},
+    )
+    for line in _notes(honest, hostile, fitted):
+        click.echo(line, err=True)
+    table = "\n".join(_table(fitted, honest.margins, hostile.margins))
+    question = (
+        f"{table}\nfrom these margins on, which that share of the texts reaches, the model in\n"
+        f"  {shown(str(folder))}\nwill ask and block"
+    )
+    if not confirm(question, term=os.environ.get("TERM", "")):
+        click.echo("nothing was changed", err=True)
+        raise SystemExit(1)
+    _write(folder, scorer, calibration)
+    if as_json:
+        click.echo(compact({"folder": str(folder), "calibration": calibration.as_json()}))
+    else:
+        click.echo(f"calibrated  {shown(str(folder))}: {', '.join(fitted.kinds)}")
+    click.echo("a running Shield takes it at its next start", err=True)
+
+
+def _adopted(name: str | None, home: Home) -> Path:
+    called = load(home, os.environ).tier1.model if name is None else name
+    if called == SHIPPED:
+        raise ConfigError(
+            "the thresholds of the shipped model are part of the release; adopt a copy of its folder, which"
+            " `shield model info` names, with `shield model use DIR --name mine`, and calibrate `mine`"
+        )
+    folder = model_folder(called, home)
+    if not folder.is_dir():
+        raise ConfigError(f"there is no adopted model `{called}`; adopt one with `shield model use DIR`")
+    return folder
+
+
+def _read(file: str, kind: TextKind | None, judge: "TextJudge") -> _Read:
+    """What the model says of each line, as tier 1 would have it read: the highest margin of all views of the text.
+
+    Raises:
+        ConfigError: a line that holds no text, or a text that the model failed on.
+    """
+    from shield.cli.model_rows import Row, batches, opened, plain_row, read_row
+    from shield.cli.progress import Progress
+    from shield.tiers.texts import Text
+
+    margins: dict[TextKind, list[float]] = {}
+    silent = 0
+    with Progress() as tick, opened(file) as stream:
+        for batch in batches(stream):
+            rows = [plain_row(*line, kind) if kind is not None else read_row(*line, None) for line in batch]
+            texts = []
+            for row in rows:
+                if not isinstance(row, Row):
+                    raise ConfigError(f"`{file}`, line {row.line}: {row.error.detail}; mend it, nothing was changed")
+                texts.append(Text(text=row.text, kind=row.kind))
+            for found in judge.judge(texts):
+                if found.trouble is not None:
+                    raise ConfigError(f"the model cannot read `{file}`: {found.trouble}")
+                if found.margin is None:
+                    silent += 1
+                else:
+                    margins.setdefault(found.text.kind, []).append(found.margin)
+            tick("texts", len(texts))
+    return _Read(margins=margins, silent=silent)
+
+
+def _notes(honest: _Read, hostile: _Read, fitted: "Calibration") -> Iterator[str]:
+    if honest.silent + hostile.silent:
+        yield f"{honest.silent + hostile.silent:,} texts say too little to be read by the model and were left out"
+    for kind, margins in honest.margins.items():
+        if kind not in fitted.kinds:
+            yield f"{kind.value}: {len(margins)} benign texts are too few, at least 49 are needed; left as it was"
+
+
+def _table(fitted: "Calibration", honest: Margins, hostile: Margins) -> Iterator[str]:
+    """A line for each kind: how much of what was read would be asked about and blocked."""
+    yield "kind          texts  asks from   benign  attacks  blocks from   benign  attacks"
+    for kind, found in fitted.kinds.items():
+        shares = (
+            f"{found.escalate:>11.2f}{_share(honest.get(kind), found.escalate):>9}"
+            f"{_share(hostile.get(kind), found.escalate):>9}"
+        )
+        if found.block is None:
+            shares += f"{'never':>13}"
+        else:
+            shares += (
+                f"{found.block:>13.2f}{_share(honest.get(kind), found.block):>9}"
+                f"{_share(hostile.get(kind), found.block):>9}"
+            )
+        yield f"{kind.value:<12}{found.benign:>8,}{shares}"
+
+
+def _share(margins: Sequence[float] | None, threshold: float) -> str:
+    """How many of these reach the threshold, in per cent; `-` where there are none."""
+    if not margins:
+        return "-"
+    return f"{100 * sum(margin >= threshold for margin in margins) / len(margins):.2f} %"
+
+
+def _write(folder: Path, scorer: "Scorer", calibration: "Calibration") -> None:
+    from shield.cli.model_store import rewrite
+    from shield.model.directory import CALIBRATION, MANIFEST
+    from shield.model.manifest import Pin
+
+    raw = (json.dumps(calibration.as_json(), indent=1) + "\n").encode()
+    manifest = replace(scorer.manifest, files={**scorer.manifest.files, CALIBRATION: Pin.of(raw)})
+    rewrite(folder, {CALIBRATION: raw, MANIFEST: manifest.as_json()})

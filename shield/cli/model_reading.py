@@ -1,0 +1,111 @@
+"""Tier 1 for a command line: the heuristics and, where there is one, the classifier, loaded at once."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shield.cli.model_report import Scanned
+from shield.cli.model_rows import Row
+from shield.config.home import home_from
+from shield.config.loading import load
+from shield.config.model_folder import model_folder
+from shield.errors import ConfigError
+from shield.heuristics.load import load_heuristics
+from shield.resources import data_folder
+from shield.service.text_tier import HEURISTICS, model_in
+from shield.tiers.classifier import ClassifierTier
+from shield.tiers.loading import load_tier1
+from shield.tiers.texts import CLASSIFIER, MODEL_READY, NO_MODEL, Text, TextJudge
+
+if TYPE_CHECKING:
+    from shield.heuristics.scan import Heuristics
+    from shield.model.scorer import Scorer
+
+__all__ = ["Reader", "folder_of", "judge_of", "reader", "scorer_of", "tier1"]
+
+_LONG = "not all of it was read: it is too long, or holds too much that is encoded; split it"
+_READ = "it reads like an instruction to an agent"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reader:
+    """What reads texts; `lacking` says what of tier 1 is not there, `reasons` why a rule speaks."""
+
+    judge: TextJudge
+    reasons: Mapping[str, str]
+    lacking: str | None
+
+    def scan(self, rows: Sequence[Row]) -> Iterator[Scanned]:
+        """One for each row, in order."""
+        texts = [Text(text=row.text, kind=row.kind) for row in rows]
+        for row, found in zip(rows, self.judge.judge(texts), strict=True):
+            failed = found.trouble is not None and self.judge.model is not NO_MODEL
+            unread = f"the classifier did not read it: {found.trouble}" if failed else None if found.whole else _LONG
+            yield Scanned(row=row, findings=found.findings, score=found.score, unread=unread, failed=failed)
+
+
+def reader(environ: Mapping[str, str], *, model: str | None, without: bool) -> Reader:
+    """The shipped heuristics with the classifier of this name or folder, else the one that shield.toml names.
+
+    A model that nobody installed is said and done without; one that does not load is an error.
+
+    Raises:
+        ConfigError, ModelError, PolicyError: what is wrong, and what to do.
+    """
+    heuristics = load_heuristics(data_folder(HEURISTICS))
+    folder = None if without else folder_of(model, environ)
+    lacking = None if without or folder is not None else "there is no classifier, these are the heuristics alone"
+    return Reader(
+        judge=judge_of(None if folder is None else scorer_of(folder), heuristics),
+        reasons={name: rule.reason for name, rule in heuristics.rules.items()} | {CLASSIFIER: _READ},
+        lacking=lacking,
+    )
+
+
+def scorer_of(folder: Path) -> "Scorer":
+    """The model in this folder. Raises ModelError."""
+    from shield.model.scorer import load_scorer  # heavy
+
+    return load_scorer(folder)
+
+
+def tier1(environ: Mapping[str, str]) -> ClassifierTier:
+    """Tier 1 as the service has it, with the classifier that shield.toml names; what does not load never consents.
+
+    Raises:
+        ConfigError: shield.toml does not load, or names what is no name.
+    """
+    home = home_from(environ)
+    return load_tier1(data_folder(HEURISTICS), model_in(load(home, environ), home))
+
+
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """A model that was not waited for."""
+
+    scorer: "Scorer"
+    state: str = MODEL_READY
+
+
+def judge_of(scorer: "Scorer | None", heuristics: "Heuristics") -> TextJudge:
+    """Both together, or the heuristics alone."""
+    return TextJudge(heuristics, NO_MODEL if scorer is None else _Ready(scorer))
+
+
+def folder_of(model: str | None, environ: Mapping[str, str]) -> Path | None:
+    """The folder of the model: `model` is a folder where it has a `/` in it, else a name. None if none was named and
+    the one that shield.toml names is not there.
+
+    Raises:
+        ConfigError: the named one is not there.
+    """
+    home = home_from(environ)
+    if model is None:
+        folder = model_in(load(home, environ), home)
+        return folder if folder is not None and folder.is_dir() else None
+    folder = Path(model) if os.sep in model else model_folder(model, home)
+    if not folder.is_dir():
+        raise ConfigError(f"there is no folder `{folder}`; adopt a model with `shield model use DIR`")
+    return folder

@@ -1,0 +1,114 @@
+"""`shield model use`: the owner adopts a model, after a person confirmed it at the terminal."""
+
+import os
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from shield.cli.render import compact, shown
+from shield.cli.terminal import confirm
+from shield.config.home import home_from
+
+if TYPE_CHECKING:
+    from shield.model.adopt import Adopted
+    from shield.model.calibration import Calibration
+
+__all__ = ["use"]
+
+_UNFIT = re.compile(r"[^a-z0-9._-]+")
+
+
+@click.command("use", short_help="Adopt the model in a folder.")
+@click.argument("directory", metavar="DIR")
+@click.option("--name", metavar="NAME", help="What it is called here. Default: the folder's name.")
+@click.option(
+    "--attack",
+    multiple=True,
+    type=click.IntRange(0, 2),
+    metavar="NUMBER…",
+    help="Which of its classes are attacks, where their names do not say it.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+def use(directory: str, *, name: str | None, attack: tuple[int, ...], as_json: bool) -> None:
+    """Copy a text classifier into Shield's home, checked and tried out, with a manifest of its bytes.
+
+    DIR is of Hugging Face's layout: config.json, tokenizer.json, and model.onnx or onnx/model.onnx, with two or three
+    classes; or it has a manifest of ours. Without thresholds of its own a model only asks, until
+    `shield model calibrate` sets them. Asked for at the terminal: what a model does not see, nobody may see.
+
+    Exit codes: 0 adopted; 1 not confirmed; 2 refused.
+    """
+    from shield.cli.model_info import thresholds
+    from shield.cli.model_store import free_folder, store
+
+    home = home_from(os.environ)
+    source = Path(os.path.abspath(directory))
+    called = name if name is not None else _UNFIT.sub("-", source.name.lower()).strip("-._")
+    folder = free_folder(called, home)
+    adopted, calibration = _checked(source, called, attack)
+    if not confirm(_question(source, adopted, thresholds(calibration)), term=os.environ.get("TERM", "")):
+        click.echo("not adopted", err=True)
+        raise SystemExit(1)
+    store(folder, adopted.files, home)
+    line = f'[tier1]\nmodel = "{called}"'
+    if as_json:
+        click.echo(compact({"name": called, "folder": str(folder), "attack": list(adopted.manifest.attack)}))
+    else:
+        click.echo(f"adopted     {shown(str(folder))}")
+    if not calibration.kinds:
+        click.echo(f"it only asks until you run `shield model calibrate {called} --benign FILE`", err=True)
+    click.echo(f"to use it, write into {shown(home.toml)} and start Shield anew:\n{line}", err=True)
+
+
+def _checked(source: Path, name: str, attack: tuple[int, ...]) -> "tuple[Adopted, Calibration]":
+    """The model's bytes, loaded once and answering, and its thresholds. Raises ModelError, ConfigError."""
+    from shield.errors import ModelError
+    from shield.model.adopt import Adopted, adopt
+    from shield.model.calibration import Calibration
+    from shield.model.directory import MANIFEST, opened
+    from shield.model.manifest import Pin, read_manifest
+    from shield.model.scorer import make_scorer
+
+    if not os.path.lexists(source / MANIFEST):
+        return adopt(source, name=name, attack=attack or None), Calibration()
+    if attack:
+        raise click.UsageError(f"`{source}` has a manifest, which says what its attacks are; leave `--attack` out")
+    files = {}
+    with opened(source) as folder:
+        manifest = read_manifest(folder.read(MANIFEST) or b"")
+        for file, pin in manifest.files.items():
+            content = folder.read(file)
+            if content is None or Pin.of(content) != pin:
+                raise ModelError(f"`{file}` in `{source}` is not what its manifest says; get the model again")
+            files[file] = content
+    # the bytes that are tried out are the ones that are kept
+    scorer = make_scorer(manifest, files, digest="")
+    return Adopted(manifest=manifest, files={**files, MANIFEST: manifest.as_json()}), scorer.calibration
+
+
+def _question(source: Path, adopted: "Adopted", thresholds: Iterable[str]) -> str:
+    manifest = adopted.manifest
+    pin = manifest.files[manifest.graph]
+    lines = [
+        "this model will read for Shield what agents say, write and are told:",
+        f"  from        {shown(str(source))}",
+        f"  graph       {manifest.graph}, {pin.size / 1e6:.1f} MB",
+        f"  SHA-256     {pin.sha256}",
+        f"  classes     {_classes(adopted)}",
+        *(f"  {line}" for line in thresholds),
+        "it allows nothing by itself, but where it sees nothing, what a rule allows with",
+        "`min_tier: 1` goes ahead; adopt it only if you know who made it",
+    ]
+    return "\n".join(lines)
+
+
+def _classes(adopted: "Adopted") -> str:
+    from shield.model.directory import CONFIG
+    from shield.model.labels import read_config
+
+    labels = read_config(adopted.files[CONFIG]).labels
+    marks = (f"{label} (attack)" if number in adopted.manifest.attack else label for number, label in enumerate(labels))
+    return shown(", ".join(marks))

@@ -1,0 +1,1 @@
+"""Rules over text: phrases, shapes and secrets that speak against what holds them."""

@@ -1,0 +1,146 @@
+"""RE2 patterns, each compiled once, and which of them could match a text at all."""
+
+from collections.abc import Container, Iterator, Sequence
+from itertools import groupby
+from typing import Final
+
+import re2  # type: ignore[import-untyped]  # the wheel ships no types
+
+from shield.errors import PolicyError
+from shield.heuristics.rule import HeuristicRule, Pattern
+
+__all__ = ["MAX_PATTERNS", "MAX_PROGRAM", "Filter", "compiled"]
+
+MAX_PATTERNS: Final = 5_000  # RE2's filter has refused more by 20,000
+# RE2 instructions. Where its automaton does not fit into its memory, RE2 takes a step for each of them and each byte.
+MAX_PROGRAM: Final = 5_000
+_MEMORY: Final = 1 << 20  # bytes of one pattern's automaton
+# Measured over pages, licences, code and changelogs in parts of 10 kB: with six 1.0 to 1.4 ms, with one 1.3 to 2.6;
+# with sixteen, or with less memory, the automata are built again and again.
+_TOGETHER: Final = 6
+_GATE_MEMORY: Final = 4 << 20
+_LONG: Final = 2_000  # bytes; a shorter text is not worth compiling them
+
+
+def compiled(rule: HeuristicRule, key: str, pattern: Pattern) -> "re2._Regexp":
+    """One pattern of `near`, `unless` or `despite`.
+
+    Raises:
+        PolicyError: it is none, or too large, at its place.
+    """
+    try:
+        return _fit(rule, key, pattern, re2.compile(pattern.text, _options(case=rule.case)))
+    except (re2.error, UnicodeError) as error:
+        raise _not_one(rule, key, pattern, error) from None
+
+
+class Filter:
+    """The `patterns` of all rules, by number.
+
+    Three steps, each exact and cheaper than the next: which patterns have their needed pieces of text in it (one pass
+    for all), which of these match together with their neighbours (one pass for up to `_TOGETHER`), where each matches.
+    """
+
+    def __init__(self, wanted: Sequence[tuple[HeuristicRule, Pattern]]) -> None:
+        """Raises PolicyError at the place of a pattern that is none or too large."""
+        if len(wanted) > MAX_PATTERNS:
+            rule, pattern = wanted[MAX_PATTERNS]
+            raise _error(rule, "patterns", pattern, f"more than {MAX_PATTERNS} patterns together; join some")
+        self._filter = re2.Filter()
+        for rule, pattern in wanted:
+            try:
+                self._filter.Add(pattern.text, _options(case=rule.case))
+            except (re2.error, UnicodeError):
+                compiled(rule, "patterns", pattern)  # says what is wrong with it
+                raise
+        if wanted:
+            self._filter.Compile()
+        self._regexes = tuple(
+            _fit(rule, "patterns", pattern, self._filter.re(number)) for number, (rule, pattern) in enumerate(wanted)
+        )
+        self._gates, self._gate_of = _gates(wanted)
+
+    def candidates(self, raw: bytes, among: Container[int]) -> Sequence[int]:
+        """The numbers of the patterns that could match, ascending."""
+        found = [number for number in self._filter.Match(raw, True) or () if number in among] if self._regexes else []
+        if len(raw) < _LONG:
+            return found
+        kept: list[int] = []
+        for gate, numbers in groupby(found, self._gate_of.__getitem__):
+            some = tuple(numbers)
+            if len(some) == 1 or self._gates[gate].search(raw):
+                kept += some
+        return kept
+
+    def spans(self, number: int, raw: bytes, *, narrow: bool) -> Iterator[tuple[int, int]]:
+        """Where a pattern matches UTF-8, in code points, from left to right. `narrow`: each is one byte."""
+        seen = count = 0
+        for match in self._regexes[number].finditer(raw):
+            start, end = match.span()
+            if narrow:
+                yield start, end
+                continue
+            first = count + len(raw[seen:start].decode())
+            count = first + len(raw[start:end].decode())
+            seen = end
+            yield first, count
+
+
+class _Gate:
+    """Some patterns of one rule as one; compiled when the first long text needs it."""
+
+    __slots__ = ("_case", "_patterns", "_regex")
+
+    def __init__(self, patterns: Sequence[Pattern], *, case: bool) -> None:
+        self._patterns = patterns
+        self._case = case
+        self._regex: re2._Regexp | None = None
+
+    def search(self, raw: bytes) -> bool:
+        """Whether one of the patterns matches."""
+        if self._regex is None:  # two threads may both do it: the same comes out
+            options = _options(case=self._case)
+            options.max_mem = _GATE_MEMORY
+            self._regex = re2.compile("|".join(f"(?:{pattern.text})" for pattern in self._patterns), options)
+        return self._regex.search(raw) is not None
+
+
+def _gates(wanted: Sequence[tuple[HeuristicRule, Pattern]]) -> tuple[list[_Gate], list[int]]:
+    """The gates, and for each pattern the place of its own."""
+    gates: list[_Gate] = []
+    places: list[int] = []
+    for _, of_one in groupby(wanted, lambda one: one[0].id):
+        some = list(of_one)
+        for start in range(0, len(some), _TOGETHER):
+            part = some[start : start + _TOGETHER]
+            places += [len(gates)] * len(part)
+            gates.append(_Gate([pattern for _, pattern in part], case=part[0][0].case))
+    return gates, places
+
+
+def _options(*, case: bool) -> "re2.Options":
+    options = re2.Options()
+    options.case_sensitive = case
+    options.never_capture = True
+    options.log_errors = False
+    options.max_mem = _MEMORY
+    return options
+
+
+def _fit(rule: HeuristicRule, key: str, pattern: Pattern, regex: "re2._Regexp") -> "re2._Regexp":
+    if regex.programsize > MAX_PROGRAM:
+        raise _error(rule, key, pattern, f"the pattern needs {regex.programsize} steps of {MAX_PROGRAM}; split it")
+    if regex.search(b"") is not None:
+        raise _error(rule, key, pattern, "the pattern matches where nothing is, so it says nothing; narrow it")
+    return regex
+
+
+def _not_one(rule: HeuristicRule, key: str, pattern: Pattern, error: Exception) -> PolicyError:
+    said = error.args[0] if error.args and isinstance(error, re2.error) else "not text"
+    why = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
+    return _error(rule, key, pattern, f"not a regular expression as RE2 takes it: {why}")
+
+
+def _error(rule: HeuristicRule, key: str, pattern: Pattern, detail: str) -> PolicyError:
+    mark = pattern.mark
+    return PolicyError(detail, file=rule.file, line=mark.line, column=mark.column, key=f"rule `{rule.id}`, {key}")

@@ -1,0 +1,159 @@
+"""A loaded model: texts in, readings out. The same text has the same reading, whatever is read with it.
+
+Every window is run by itself, so the law holds exactly; nothing of a reading depends on time, place or batch.
+"""
+
+import hashlib
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from shield.errors import ModelError
+from shield.model.cache import Recent
+from shield.model.calibration import Calibration
+from shield.model.directory import CALIBRATION, CONFIG, MANIFEST, TOKENIZER, opened
+from shield.model.labels import checked_attack, read_config
+from shield.model.manifest import Manifest, Pin, read_manifest
+from shield.types import TextKind
+
+if TYPE_CHECKING:
+    from shield.model.session import Session
+    from shield.model.tokens import Tokens
+
+__all__ = ["CACHED", "MAX_WINDOWS", "Reading", "Scorer", "load_scorer", "make_scorer"]
+
+MAX_WINDOWS: Final = 32  # for each text; at least 2, a head and a tail
+CACHED: Final = 4_096  # readings, some 300 bytes each
+_UNREAD: Final = -math.inf
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """The window that speaks most against a text: `start` and `end` are its code points.
+
+    `margin` is -inf and `score` 0 where nothing was read; `whole` is False where a part was not.
+    """
+
+    margin: float
+    score: float
+    start: int
+    end: int
+    whole: bool
+
+
+def _never() -> bool:
+    return False
+
+
+class Scorer:
+    """One model, ready. `read` may be called from several threads."""
+
+    def __init__(
+        self, *, manifest: Manifest, digest: str, calibration: Calibration, tokens: "Tokens", session: "Session"
+    ) -> None:
+        self.manifest = manifest
+        self.digest = digest
+        self.calibration = calibration
+        self._tokens = tokens
+        self._session = session
+        self._recent: Recent[tuple[bytes, TextKind], Reading] = Recent(CACHED)
+
+    def read(
+        self, texts: Sequence[tuple[str, TextKind]], *, expired: Callable[[], bool] = _never
+    ) -> tuple[Reading, ...]:
+        """One reading for each text, in their order. `expired` is asked before each window: what it cuts off is
+        `whole=False` and is not remembered.
+
+        Raises:
+            ModelError: the model failed; nothing is known about any of the texts.
+        """
+        margins: dict[tuple[int, ...], float] = {}
+        return tuple(self._read(text, kind, margins, expired) for text, kind in texts)
+
+    def _read(
+        self, text: str, kind: TextKind, margins: dict[tuple[int, ...], float], expired: Callable[[], bool]
+    ) -> Reading:
+        key = (hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest(), kind)
+        known = self._recent.get(key)
+        if known is not None:
+            return known
+        if expired():
+            return self._reading(_UNREAD, 0, 0, whole=False)
+        cut = self._tokens.cut(text, kind)
+        worst, start, end = _UNREAD, 0, 0
+        for window in cut.windows:
+            margin = margins.get(window.ids)
+            if margin is None:
+                if expired():
+                    return self._reading(worst, start, end, whole=False)
+                margin = margins[window.ids] = self._session.margin(window.ids)
+            if margin > worst:
+                worst, start, end = margin, window.start, window.end
+        found = self._reading(worst, start, end, whole=cut.whole)
+        self._recent.put(key, found)
+        return found
+
+    def _reading(self, margin: float, start: int, end: int, *, whole: bool) -> Reading:
+        score = 0.0 if margin == _UNREAD else self.calibration.score(margin)
+        return Reading(margin=margin, score=score, start=start, end=end, whole=whole)
+
+
+def load_scorer(folder: Path, *, max_windows: int = MAX_WINDOWS) -> Scorer:
+    """The model in `folder`, if it is exactly what its manifest says.
+
+    Raises:
+        ModelError: a file is missing, changed, a link or refused, or the model does not answer as it should.
+    """
+    with opened(folder) as source:
+        raw = source.read(MANIFEST)
+        if raw is None:
+            raise ModelError(f"`{source.shown}` has no `{MANIFEST}`; adopt the folder with `shield model use`")
+        manifest = read_manifest(raw)
+        files: dict[str, bytes] = {}
+        for name, pin in manifest.files.items():
+            content = source.read(name)
+            if content is None:
+                raise ModelError(f"`{name}` is missing from `{source.shown}`; install or adopt the model again")
+            if Pin.of(content) != pin:
+                raise ModelError(f"`{name}` in `{source.shown}` is not what its manifest says; install or adopt again")
+            files[name] = content
+        # thresholds that nobody vouched for would loosen the ones that count
+        if CALIBRATION not in files and source.read(CALIBRATION) is not None:
+            raise ModelError(f"`{CALIBRATION}` in `{source.shown}` is not in the manifest; calibrate again")
+    digest = f"sha256:{hashlib.sha256(raw).hexdigest()}"
+    return make_scorer(manifest, files, digest=digest, max_windows=max_windows)
+
+
+def make_scorer(
+    manifest: Manifest, files: Mapping[str, bytes], *, digest: str, max_windows: int = MAX_WINDOWS
+) -> Scorer:
+    """The model made of these bytes, tried out. Raises ModelError."""
+    config = read_config(files[CONFIG])
+    attack = checked_attack(manifest.attack, config.labels)
+    if config.positions is not None and manifest.window > config.positions:
+        raise ModelError(f"a window of {manifest.window} tokens is longer than the model's {config.positions}")
+    calibration = Calibration.read(files[CALIBRATION]) if CALIBRATION in files else Calibration()
+    try:
+        # loading these takes a third of a second and 50 MB: who loads no model does not pay
+        from shield.model.session import Session
+        from shield.model.tokens import Tokens
+    except ImportError as error:
+        raise ModelError(f"{error}; install shield-sidecar again, with all it needs") from None
+    tokens = Tokens(files[TOKENIZER], manifest, vocabulary=config.vocabulary, most=max_windows)
+    session = Session(files[manifest.graph], classes=len(config.labels), attack=attack)
+    _try_out(tokens, session)
+    return Scorer(manifest=manifest, digest=digest, calibration=calibration, tokens=tokens, session=session)
+
+
+def _try_out(tokens: "Tokens", session: "Session") -> None:
+    """Each kind of frame, the shortest and the longest window, the longest twice. Raises ModelError."""
+    short = [tokens.cut("a \U0010fffd", kind).windows for kind in TextKind]  # a word, and one that nobody knows
+    long = tokens.cut("a b " * 600, TextKind.PROSE).windows[:1]
+    if not long or not all(short):
+        raise ModelError("the tokenizer makes nothing of plain words; take the model's own tokenizer.json")
+    for window, *_ in short:
+        session.margin(window.ids)
+    if session.margin(long[0].ids) != session.margin(long[0].ids):
+        raise ModelError("the same text gave two scores; export the model without random operators")

@@ -1,0 +1,19 @@
+"""Which stretches of a long text are read: overlapping windows, or its head and tail where it has too many."""
+
+__all__ = ["spans"]
+
+
+def spans(count: int, *, size: int, step: int, most: int) -> tuple[tuple[tuple[int, int], ...], bool]:
+    """Windows of at most `size` out of `count` tokens, each `step` behind the last, and whether they cover all.
+
+    Beyond `most` windows, which is at least 1, the first half of them stays and the other half ends with the text.
+    """
+    begins = list(range(0, max(count - size, 0) + step, step)) if count > size else [0] * bool(count)
+    # the last begins where its end is the end of the text or beyond, so none lies wholly inside the one before
+    found = [(begin, min(begin + size, count)) for begin in begins]
+    if len(found) <= most:
+        return tuple(found), True
+    tail = most // 2
+    head = most - tail
+    last = [(count - size - step * number, count - step * number) for number in reversed(range(tail))]
+    return (*found[:head], *last), False

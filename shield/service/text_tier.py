@@ -1,0 +1,43 @@
+"""Where tier 1 lies, and how it stands: for `/readyz`, `shield status` and `/metrics`."""
+
+from pathlib import Path
+
+from shield.config.home import Home
+from shield.config.model_folder import SHIPPED, model_folder
+from shield.config.sections import Config
+from shield.errors import ConfigError
+from shield.service.ports import TextTier
+from shield.tiers.loading import HeldRules
+from shield.tiers.texts import MODEL_READY, TextJudge
+
+__all__ = ["HEURISTICS", "model_in", "standing_of"]
+
+HEURISTICS = "policies/heuristics"
+
+
+def model_in(config: Config, home: Home) -> Path | None:
+    """The folder of the model that the owner chose; None where it is the shipped one and that is not there.
+
+    Raises ConfigError for a name that is none.
+    """
+    try:
+        return model_folder(config.tier1.model, home)
+    except ConfigError:
+        if config.tier1.model == SHIPPED:
+            return None
+        raise
+
+
+def standing_of(texts: TextJudge) -> TextTier:
+    """The state of heuristics and model together: that of whichever is not ready."""
+    rules, model = texts.rules, texts.model
+    state = rules.state if isinstance(rules, HeldRules) else MODEL_READY
+    if state == MODEL_READY:
+        state = model.state
+    word, _, detail = state.partition(": ")
+    return TextTier(
+        state=word,
+        model=None if model.scorer is None else model.scorer.digest,
+        heuristics=rules.digest or None,
+        detail=detail or None,
+    )
