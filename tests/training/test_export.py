@@ -1,0 +1,192 @@
+# ruff: noqa: E402  # what is missing is skipped before it is imported
+"""The graph that is shipped computes what the trained model computes, and the folder around it holds together."""
+
+import hashlib
+import io
+import json
+import string
+import warnings
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs the extra `train`")
+pytest.importorskip("optimum.onnxruntime", reason="needs the extra `train`")
+onnx = pytest.importorskip("onnx", reason="needs the extra `train`")
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # torch's, of its own parts
+    from models.training.encoder import Shape, fresh
+    from models.training.export import compared, export
+    from models.training.lean import Lean
+    from models.training.row import KINDS, Row, write_rows
+    from models.training.ship import Limits, ShipError, ship
+    from models.training.vocabulary import SPECIAL, wordpiece
+
+from shield.model.scorer import load_scorer
+from shield.types import TextKind
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # the exporter's own
+
+WORDS = (*string.ascii_lowercase, *(f"##{letter}" for letter in string.ascii_lowercase))
+
+
+def small(seed=1, layers=2):
+    """A model of the shipped shape that was trained on nothing; its relative positions and its head are not flat."""
+    torch.manual_seed(seed)
+    model = fresh(len(SPECIAL) + len(WORDS), layers=layers, hidden=32, heads=4, shape=Shape(layers=(), length=128))
+    with torch.no_grad():
+        model.deberta.encoder.rel_embeddings.weight.normal_(0, 1)
+        model.classifier.weight.normal_(0, 2)
+        for layer in model.deberta.encoder.layer:
+            layer.attention.self.query_proj.weight.normal_(0, 0.3)
+            layer.attention.self.key_proj.weight.normal_(0, 0.3)
+    return model.eval()
+
+
+def drawn(lengths, seed=2):
+    torch.manual_seed(seed)
+    return [[1, 4, *torch.randint(9, len(SPECIAL) + len(WORDS), (length,)).tolist(), 2] for length in lengths]
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run") / "student"
+    small().save_pretrained(folder)
+    pieces = {piece: number for number, piece in enumerate((*SPECIAL, *WORDS))}
+    wordpiece(pieces).save(str(folder / "tokenizer.json"))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def graphs(trained, tmp_path_factory):
+    return export(trained, tmp_path_factory.mktemp("graphs"))
+
+
+@pytest.mark.parametrize("layers", [1, 2, 3])
+@pytest.mark.parametrize("length", [1, 2, 3, 16, 17, 33, 64, 127, 128])
+def test_the_quick_arithmetic_is_the_models(layers, length):
+    model = small(seed=length, layers=layers)
+    lean = Lean(model).eval()
+    tokens = torch.randint(9, 50, (3, length))
+    mask = torch.ones_like(tokens)
+    mask[1, max(1, length // 2) :] = 0
+    mask[2, max(1, length - 1) :] = 0
+    with torch.inference_mode():
+        ours, theirs = lean(tokens, mask)["logits"], model(input_ids=tokens, attention_mask=mask).logits
+    assert torch.allclose(ours, theirs, atol=1e-5, rtol=1e-5)
+
+
+def test_what_stands_where_matters_to_the_model_of_these_tests():
+    # else the parity above would not notice positions that are mixed up
+    model, tokens = small(), torch.arange(9, 40)[None]
+    with torch.inference_mode():
+        before = model(input_ids=tokens).logits
+        model.deberta.encoder.rel_embeddings.weight.copy_(model.deberta.encoder.rel_embeddings.weight.flip(0))
+        assert not torch.allclose(before, model(input_ids=tokens).logits, atol=1e-3)
+
+
+@pytest.mark.parametrize("name", ["share_att_key", "position_biased_input", "relative_attention"])
+def test_a_model_of_another_kind_is_refused(name):
+    model = small()
+    setattr(model.config, name, False)
+    with pytest.raises(ValueError, match=name):
+        Lean(model)
+
+
+def test_the_folded_graph_is_the_model(trained, graphs):
+    found = compared(graphs[0], small(), drawn((0, 1, 5, 30, 61, 100, 125)))
+    assert found.margin < 1e-4
+    assert (found.rows, found.flips) == (7, 0)
+
+
+def test_eight_bits_stay_near(trained, graphs):
+    found = compared(graphs[1], small(), drawn([20] * 40))
+    assert 0 < found.margin < 1.0
+    assert graphs[1].stat().st_size < graphs[0].stat().st_size
+
+
+def test_another_model_is_noticed(graphs):
+    assert compared(graphs[0], small(seed=5), drawn([20] * 10)).margin > 1e-2
+
+
+def test_the_same_weights_give_the_same_bytes(trained, graphs, tmp_path):
+    again = export(trained, tmp_path)
+    for one, other in zip(graphs, again, strict=True):
+        assert hashlib.sha256(one.read_bytes()).digest() == hashlib.sha256(other.read_bytes()).digest()
+
+
+def test_the_graph_stands_alone(graphs):
+    graph = onnx.load(graphs[1], load_external_data=False)
+    assert [entry.name for entry in graph.graph.input] == ["input_ids", "attention_mask"]
+    assert [entry.name for entry in graph.graph.output] == ["logits"]
+    assert all(tensor.data_location == onnx.TensorProto.DEFAULT for tensor in graph.graph.initializer)
+    assert {node.domain for node in graph.graph.node} <= {"", "ai.onnx"}
+    # a gather over every pair of tokens is what the shift takes the place of
+    assert "GatherElements" not in {node.op_type for node in graph.graph.node}
+    stored = {tensor.name: tensor.data_type for tensor in graph.graph.initializer}
+    products = [node for node in graph.graph.node if node.op_type == "MatMulInteger"]
+    assert len(products) == 4 + 5  # a layer, and the last one, whose query is by itself
+    assert all(stored[node.input[1]] == onnx.TensorProto.INT8 for node in products)
+
+
+def rows():
+    for number in range(60):
+        for kind in KINDS:
+            text = " ".join(string.ascii_lowercase[(number * 7 + place * number) % 26] for place in range(12))
+            yield Row(text=text, label=number % 2, kind=kind, family=f"source{number % 3}", source="public")
+
+
+@pytest.fixture
+def run(trained, tmp_path):
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / "student").symlink_to(trained)
+    write_rows(folder / "held.jsonl", rows())
+    write_rows(folder / "calibration.jsonl", (row for row in rows() if not row.label))
+    return folder
+
+
+LOOSE = Limits(flips=1.0)  # a model that learnt nothing is as sure as a coin
+
+
+def test_a_folder_is_shipped_whole(run, tmp_path):
+    out = tmp_path / "tier1"
+    out.mkdir()
+    (out / "older").write_text("x")
+    manifest = ship(run, out, today="2026-11-22", limits=LOOSE, hostile=50, log=io.StringIO())
+    assert sorted(path.name for path in out.iterdir()) == [
+        "README.md",
+        "calibration.json",
+        "config.json",
+        "manifest.json",
+        "model.onnx",
+        "tokenizer.json",
+    ]
+    assert set(manifest.files) == {path.name for path in out.iterdir()} - {"manifest.json"}
+    for name, pin in manifest.files.items():
+        assert pin.sha256 == hashlib.sha256((out / name).read_bytes()).hexdigest()
+    scorer = load_scorer(out)
+    (reading,) = scorer.read([("a b c d", TextKind.PROSE)])
+    assert reading.whole
+    assert 0 < reading.score < 1
+    card = (out / "README.md").read_text()
+    assert all(f"source{number} (prose," in card for number in range(3))
+    made = json.loads((out / "manifest.json").read_text())["made"]
+    assert made["parity"]["single"]["flips"] == 0
+    assert not list(tmp_path.glob(".ship-*"))
+
+
+def test_a_graph_that_strays_is_not_shipped(run, tmp_path):
+    with pytest.raises(ShipError, match="differs from the trained model"):
+        ship(run, tmp_path / "tier1", today="2026-11-22", limits=Limits(margin=0.0), log=io.StringIO())
+    assert not (tmp_path / "tier1").exists()
+
+
+def test_a_folder_that_is_too_large_is_not_shipped_and_leaves_the_old_one(run, tmp_path):
+    out: Path = tmp_path / "tier1"
+    out.mkdir()
+    (out / "kept").write_text("x")
+    with pytest.raises(ShipError, match="keep fewer layers"):
+        ship(run, out, today="2026-11-22", limits=Limits(flips=1.0, size=1_000), hostile=50, log=io.StringIO())
+    assert (out / "kept").read_text() == "x"
