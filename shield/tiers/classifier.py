@@ -19,6 +19,7 @@ from shield.types import Answer, Opinion, Severity, TextFinding, Tier
 __all__ = ["ADVICE", "DEADLINE_S", "READ_MAX", "ClassifierTier", "evidence", "named"]
 
 DEADLINE_S: Final = 5.0  # waiting for a thread included
+_READING: Final = 0.7  # of it is the classifier's; the rest is kept so that what the rules found is still told
 READ_MAX: Final = 24_000  # code points that the classifier reads of one action: some 100 windows, a second
 _LINES_MAX: Final = 8
 _WHERE_MAX: Final = 120  # code points of a place; its names are the caller's, and may be of any length
@@ -44,7 +45,7 @@ class ClassifierTier:
     async def judge(self, case: Case) -> Opinion:
         """The opinion, or that it was late. Never raises."""
         try:
-            until = self.monotonic() + self.deadline_s
+            until = self.monotonic() + _READING * self.deadline_s
             work = partial(self.opinion, case, expired=lambda: self.monotonic() > until)
             return await self.threads.run(work, within_s=self.deadline_s)
         except TimeoutError:
@@ -63,7 +64,7 @@ class ClassifierTier:
     async def look(self, texts: Sequence[Text], *, budget: int) -> Sequence[Judged]:
         """What some texts come to, within the deadline; those that were late or failed say so. Never raises."""
         try:
-            until = self.monotonic() + self.deadline_s
+            until = self.monotonic() + _READING * self.deadline_s
             work = partial(self.texts.judge, texts, budget=budget, expired=lambda: self.monotonic() > until)
             return await self.threads.run(work, within_s=self.deadline_s)
         except TimeoutError:

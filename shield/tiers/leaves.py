@@ -46,6 +46,9 @@ def leaves(action: Action, facts: Facts) -> tuple[Text, ...]:
         for text, where, key in _strings(value, pointer(name), name):
             field = type.fields.get(name) if key == name else None
             read = _text(field or FIELDS_BY_NAME.get(key.lower()), text, where, key)
+            if field is None and read.kind in (TextKind.URL, TextKind.COMMAND) and _TALK.search(text):
+                # a name that no schema gave says nothing about who will read the words under it
+                found.append(Text(text=text, kind=TextKind.PROSE, where=where))
             if read.kind is TextKind.PROSE and (file or where == "/stdin"):
                 read = replace(read, kind=TextKind.CODE, body=file and inside)
             found.append(read)

@@ -277,8 +277,16 @@ def difference(step: Step, printed: Printed) -> str | None:
 
 
 def _matches(shown: list[str], got: list[str]) -> bool:
-    parts = [r"(?:.*\n)*" if line == "…" else _pattern(line) + r"\n" for line in shown]
-    return re.fullmatch("".join(parts), "".join(f"{line}\n" for line in got)) is not None
+    reached = {0}  # lines of `got` that may be behind what was compared
+    for line in shown:
+        if line == "…":
+            reached = set(range(min(reached), len(got) + 1))
+        else:
+            pattern = re.compile(_pattern(line))
+            reached = {at + 1 for at in reached if at < len(got) and pattern.fullmatch(got[at])}
+        if not reached:
+            return False
+    return len(got) in reached
 
 
 def _matches_unordered(shown: list[str], got: list[str]) -> bool:

@@ -277,3 +277,22 @@ def test_a_service_answers_before_anything_is_loaded(tmp_path):
     assert tier.texts.rules.state == "ready"
     assert tier.texts.model.state.startswith("failed: ")
     assert tier.opinion(case()).rule == "tier1.failed"
+
+
+class Patient(Scripted):
+    """Reads on until its time is up."""
+
+    stopped = False
+
+    def read(self, texts, *, expired):
+        self.stopped = expired()
+        return super().read(texts, expired=expired)
+
+
+def test_the_classifier_stops_in_time_for_what_the_rules_found(packs):
+    patient = Patient()
+    times = iter([0.0, *[24.0] * 50])
+    tier = ClassifierTier(texts=TextJudge(packs, Held(patient)), deadline_s=30, monotonic=lambda: next(times))
+    said = asyncio.run(tier.judge(case(payload={"message": PHRASE})))
+    assert patient.stopped
+    assert (said.answer, said.rule) == (Answer.BLOCK, "heuristic:test.drop")
