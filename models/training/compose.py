@@ -8,6 +8,7 @@ from random import Random
 
 from models.training.banks import HERE, Banks, Carrier
 from models.training.disguise import disguised
+from models.training.piece import piece
 from models.training.row import Row
 
 __all__ = ["attacks", "harmless"]
@@ -17,6 +18,7 @@ _SHORTER = (_WINDOW, _WINDOW, 320, 220)  # texts come in all lengths, and short 
 _LATIN = 0x250
 _RARE = 4
 _DISGUISED = 0.22
+_PIECES = 0.4  # of the clean documents, how many are only a line or a field of one
 # What is harmless from its own speaker, or as a whole, is not so in the middle of a document.
 _OUT_OF_PLACE = (
     "hard_user",
@@ -28,6 +30,8 @@ _OUT_OF_PLACE = (
     "plain_system",
     "plain_image",
 )
+# A wish that is an attack only where somebody else's words stand around it.
+_NEEDS_A_DOCUMENT = ("stray", "stray_languages", "bare", "in_passing", "polite", "process", "fields", "faq", "footer")
 _FIELDS = (
     "content",
     "text",
@@ -63,7 +67,7 @@ def attacks(banks: Banks, rng: Random) -> Iterator[Row]:
         if draw < 0.62:
             text, family = injection(banks, rng)
             carrier = rng.choice(banks.carriers)
-            if draw < 0.47:
+            if draw < 0.47 or family in _NEEDS_A_DOCUMENT:
                 text = _placed(banks, carrier, text, rng)
                 kind = carrier.kind
             else:
@@ -89,7 +93,9 @@ def harmless(banks: Banks, rng: Random) -> Iterator[Row]:
         if draw < 0.4:
             carrier = rng.choice(banks.carriers)
             text, family, kind = _clean(banks, carrier, rng), carrier.family, carrier.kind
-            if rng.random() < 0.2:
+            if rng.random() < _PIECES:
+                text = piece(banks.filled(carrier.text, rng).replace(HERE, ""), rng)
+            elif rng.random() < 0.2:
                 text = _wrapped(text, rng)
         elif draw < 0.55:
             text = banks.filled(rng.choice(_ASKS), rng, goal_of(banks, rng))

@@ -14,6 +14,7 @@ from pathlib import Path
 from random import Random
 from types import MappingProxyType
 
+from models.training.piece import piece
 from models.training.row import Row
 
 __all__ = ["Part", "ordinary"]
@@ -22,6 +23,7 @@ _WINDOW = 520
 _MOST_BYTES = 400_000
 _MOST_ADDRESSES = 4  # of one file
 _TURNS = 400
+_PIECES = 0.3
 _SUFFIXES: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys((".md", ".rst", ".txt", ".html", ".adoc", ".gz"), "tool_result"),
@@ -77,7 +79,8 @@ def _rows(path: Path, rng: Random, left: dict[str, int]) -> Iterator[Row]:
             texts = [rng.choice(sentences)] if sentences else []
         else:
             start = 0 if len(text) <= _WINDOW or rng.random() < 0.3 else rng.randint(0, len(text) - _WINDOW)
-            texts = [text[start : start + rng.choice((_WINDOW, _WINDOW, 240))]]
+            found_here = text[start : start + rng.choice((_WINDOW, _WINDOW, 240))]
+            texts = [piece(found_here, rng) if rng.random() < _PIECES else found_here]
         for one in texts:
             if left[name] and one.strip():
                 left[name] -= 1
