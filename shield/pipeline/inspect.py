@@ -130,7 +130,7 @@ def recorded(seen: Seen) -> dict[str, Json]:
         kinds[redaction.kind] = (before if isinstance(before, int) else 0) + 1
     return {
         "redactions": kinds,
-        "decision": seen.decision.value,
+        "inspected": seen.decision.value,
         "evidence": [*seen.evidence],
         "withheld": [*dict.fromkeys(seen.withheld)],
     }

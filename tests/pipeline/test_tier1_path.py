@@ -184,7 +184,7 @@ def test_ordinary_text_passes_without_its_secrets_and_is_recorded(bench):
         "source": "http_request",
         "characters": 34,
         "redactions": {"aws_access_key": 1},
-        "decision": "ALLOW",
+        "inspected": "ALLOW",
         "evidence": [],
         "withheld": [],
     }
@@ -239,7 +239,7 @@ def test_of_a_result_the_part_that_is_blocked_is_withheld(bench):
     assert [part.text for part in reply.content] == [NOTICE, "warning: [redacted aws_access_key]"]
     assert reply.labels == UNTRUSTED
     body = bench.log.records[-1]["body"]
-    assert (body["decision"], body["withheld"]) == ("BLOCK", ["stdout"])
+    assert (body["inspected"], body["withheld"]) == ("BLOCK", ["stdout"])
     assert body["evidence"] == ["tier 1: heuristic:test.drop BLOCK stdout 2-34 (tool_result)"]
     assert PHRASE not in str(bench.log.records)
 
@@ -258,7 +258,7 @@ def test_what_only_the_parts_together_say_is_withheld_in_all_of_them(bench, text
     assert {part.text for part in reply.content} == {NOTICE}
     assert reply.labels == UNTRUSTED
     body = bench.log.records[-1]["body"]
-    assert (body["decision"], len(body["withheld"])) == ("BLOCK", len(texts))
+    assert (body["inspected"], len(body["withheld"])) == ("BLOCK", len(texts))
     assert " BLOCK parts " in body["evidence"][0]
 
 
@@ -272,7 +272,7 @@ def test_an_ordinary_result_passes_as_it_is(bench):
     reply = run(outcome(bench, ("stdout", "3 passed"), ("stderr", "")))
     assert [part.text for part in reply.content] == ["3 passed", ""]
     assert reply.labels == Labels()
-    assert bench.log.records[-1]["body"]["decision"] == "ALLOW"
+    assert bench.log.records[-1]["body"]["inspected"] == "ALLOW"
 
 
 def test_without_tier_1_nothing_is_called_trusted(tmp_path):
@@ -320,7 +320,7 @@ def test_any_result_ends_in_a_record_that_fits_and_gives_back_no_blocked_part(tm
                 assert part.text == NOTICE
         body = bench.log.records[-1]["body"]
         assert len(canonical(body)) < 12_000
-        assert (reply.labels == Labels()) is (body["decision"] == "ALLOW")
+        assert (reply.labels == Labels()) is (body["inspected"] == "ALLOW")
     finally:
         bench.close()
 
