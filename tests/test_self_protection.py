@@ -12,7 +12,7 @@ from shield.pipeline import dry_run
 from shield.policy.load import load_policy
 from shield.policy.shelf import shipped_shelf
 from shield.policy.world import NOW, WORKSPACE, made_place
-from shield.types import ActionRequest, Decision, Tier
+from shield.types import ActionRequest, Decision, Isolation, Tier
 
 PYTHON = MadeFile(symlink="/usr/bin/python3")
 SITE = "/opt/shield/lib/python3.11/site-packages"
@@ -914,13 +914,22 @@ for p in 4242; do kill $p; done
 echo 4242 | xargs kill
 trap 'kill 4242' EXIT
 alias k=kill; k 4242
-pkill python3.12
 tmux new -d 'kill 4242'
 at now <<< 'kill 4242'
 kill${IFS}4242
 """))  # fmt: skip
 def test_what_cannot_be_told_is_never_allowed(line):
     assert run(line).decision is not Decision.ALLOW
+
+
+@pytest.mark.parametrize("level", Isolation)
+def test_a_name_that_could_be_ours_is_signalled_only_where_no_signal_gets_out(level):
+    request = ActionRequest(id="x", action=make_action("execute_command", {"command": "pkill python3.12"}, WORKSPACE))
+    place = replace(PLACE, isolation=level)
+    verdict, _ = dry_run(
+        request, place, POLICY, agent="agent", now_ms=int(NOW.timestamp() * 1000), max_tier=Tier.POLICY
+    )
+    assert (verdict.decision is Decision.ALLOW) is level.covers(Isolation.STATE_HIDDEN)
 
 
 @pytest.mark.parametrize("line", lines("""

@@ -19,10 +19,10 @@ _EXTRA = ("torch", "transformers", "optimum")
 _HANDED_ON = {"ignore_unknown_options": True, "allow_extra_args": True}
 
 
-@click.command("train", context_settings=_HANDED_ON, add_help_option=False, short_help="Train a classifier.")
+@click.command("train", context_settings=_HANDED_ON, short_help="Train a classifier.")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[ARGUMENTS]…")
 def train(arguments: tuple[str, ...]) -> None:
-    """Run `models.training` of this checkout; `shield model train --help` shows its arguments.
+    """Run `models.training` of this checkout; `shield model train -- --help` shows its arguments.
 
     Needs the source tree and the extra `train`.
 
@@ -31,10 +31,10 @@ def train(arguments: tuple[str, ...]) -> None:
     _become("models.training", arguments)
 
 
-@click.command("export", context_settings=_HANDED_ON, add_help_option=False, short_help="Make a model folder of a run.")
+@click.command("export", context_settings=_HANDED_ON, short_help="Make a model folder of a run.")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[ARGUMENTS]…")
 def export(arguments: tuple[str, ...]) -> None:
-    """Run `models.training.ship` of this checkout; `shield model export --help` shows its arguments.
+    """Run `models.training.ship` of this checkout; `shield model export -- --help` shows its arguments.
 
     Needs the source tree and the extra `train`.
 

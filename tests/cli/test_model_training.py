@@ -51,7 +51,7 @@ def installed(root):
 @pytest.mark.parametrize(("name", "module"), [("train", "__main__"), ("export", "ship")])
 def test_arguments_and_exit_code_pass_through(checkout, name, module):
     installed(checkout)
-    done = shield(checkout, name, "--out", "x y", "--help", "-q")
+    done = shield(checkout, name, "--out", "x y", "--", "--help", "-q")
     assert done.returncode == 7, done.stderr
     assert done.stdout.strip() == f"__main__ {checkout}/models/training/{module}.py ['--out', 'x y', '--help', '-q']"
 

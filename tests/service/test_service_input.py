@@ -213,7 +213,7 @@ def test_methods_and_paths(service):
     answer = service.call("DELETE", "/v1/approvals/ap-1")
     assert (answer.status, answer.json()["reason"]) == (405, "route.method")
     assert {part.strip() for part in answer.headers["allow"].split(",")} == {"GET", "HEAD", "POST"}
-    for path in ("/", "/v1", "/v1/evaluate/", "/v1/inspect", "/v1/events", "/v1//evaluate", "/V1/evaluate", "/docs"):
+    for path in ("/", "/v1", "/v1/evaluate/", "/v1/inspected", "/v1/events", "/v1//evaluate", "/V1/evaluate", "/docs"):
         answer = service.call("POST", path, value=GOOD)
         assert (answer.status, answer.json()["reason"]) == (404, "route.unknown"), path
     assert service.judge.judged == []
