@@ -18,6 +18,7 @@ def main() -> None:
     reader.add_argument("--layers", default="0,2,5", help="which of the encoder's six layers are kept")
     reader.add_argument("--teacher-steps", type=int, default=2_500, help="batches of 32; 0 for no teacher")
     reader.add_argument("--student-steps", type=int, default=6_000, help="batches of 32")
+    reader.add_argument("--wide-rows", type=int, default=400_000, help="texts that the wide part sees")
     given = reader.parse_args()
     run(
         Course(
@@ -28,6 +29,7 @@ def main() -> None:
             layers=tuple(int(layer) for layer in given.layers.split(",")),
             teacher_steps=given.teacher_steps,
             student_steps=given.student_steps,
+            wide_rows=given.wide_rows,
         )
     )
 

@@ -1,5 +1,5 @@
-"""A whole training in a folder: tokenizer, teacher, student, scores. Each stage is skipped where its result is there,
-so a run that was cut off is started again with the same command."""
+"""A whole training in a folder: tokenizer, teacher, student, wide part, rows to score. Each stage is skipped where its
+result is there, so a run that was cut off is started again with the same command."""
 
 import json
 import sys
@@ -24,6 +24,7 @@ from models.training.ordinary import Part, ordinary
 from models.training.public import TRAINED, public
 from models.training.row import Row, read_rows, write_rows
 from models.training.vocabulary import Vocabulary, build_vocabulary
+from models.training.wide import WIDE_FILE, fit_wide, save_wide
 
 __all__ = ["Course", "run"]
 
@@ -33,7 +34,8 @@ _ORDINARY = MappingProxyType({"prose": 2_000, "tool_result": 5_000, "code": 4_00
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Course:
-    """`data` holds third-party rows and may be missing; so may `dojo`, AgentDojo's wheel. Steps are batches of 32."""
+    """`data` holds third-party rows and may be missing; so may `dojo`, AgentDojo's wheel. Steps are batches of 32;
+    `wide_rows` are texts."""
 
     folder: Path
     data: Path
@@ -42,6 +44,7 @@ class Course:
     layers: tuple[int, ...]
     teacher_steps: int
     student_steps: int
+    wide_rows: int
     log: TextIO = sys.stdout
 
 
@@ -59,6 +62,10 @@ def run(course: Course) -> Path:
         teach = _teaching(teacher)
     _model(course, "student", course.layers, course.student_steps, vocabulary, banks, pool, teach)
     vocabulary.tokenizer.save(str(course.folder / "student" / "tokenizer.json"))
+    if not (course.folder / "student" / WIDE_FILE).exists():
+        draw = mixed(banks, pool, Random(f"{course.seed} wide"))
+        torch.manual_seed(course.seed)
+        save_wide(fit_wide(draw, vocabulary, course.wide_rows, course.log), course.folder / "student")
     write_rows(course.folder / "calibration.jsonl", calibration(course.data, banks, course.seed))
     write_rows(course.folder / "held.jsonl", held(course.data, course.dojo, banks, course.seed))
     return course.folder / "student"
@@ -71,6 +78,7 @@ def _settings(course: Course) -> dict[str, object]:
         "layers": list(course.layers),
         "teacher_steps": course.teacher_steps,
         "student_steps": course.student_steps,
+        "wide_rows": course.wide_rows,
         "batch": 32,
     }
 

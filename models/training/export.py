@@ -12,14 +12,15 @@ import onnx
 import onnxruntime
 import torch
 from onnxruntime.quantization import QuantFormat, QuantizationMode, QuantType
-from optimum.exporters.onnx import OnnxConfig, main_export
+from optimum.exporters.onnx import main_export
 from optimum.exporters.onnx.model_configs import DebertaV2OnnxConfig
 from optimum.exporters.onnx.model_patcher import ModelPatcher
 from optimum.onnxruntime import ORTQuantizer
 from optimum.onnxruntime.configuration import QuantizationConfig
-from transformers import AutoConfig, DebertaV2ForSequenceClassification
+from transformers import AutoConfig, DebertaV2ForSequenceClassification, PretrainedConfig
 
 from models.training.lean import Lean
+from models.training.wide import Wide, WithWide, load_wide
 
 __all__ = ["Parity", "compared", "export"]
 
@@ -46,8 +47,8 @@ class Parity:
 def export(trained: Path, out: Path) -> tuple[Path, Path]:
     """The graph in single precision, folded, and the one in 8 bits: `out/single.onnx` and `out/model.onnx`.
 
-    `trained` is a folder of transformers' with a model as `encoder.warm` makes it. The same weights give the same
-    bytes.
+    `trained` is a folder of transformers' with a model as `encoder.warm` makes it, and the wide part. The same weights
+    give the same bytes.
     """
     out.mkdir(parents=True, exist_ok=True)
     single, small = out / "single.onnx", out / "model.onnx"
@@ -60,7 +61,7 @@ def export(trained: Path, out: Path) -> tuple[Path, Path]:
             task=_TASK,
             opset=_OPSET,
             local_files_only=True,
-            custom_onnx_configs={"model": _LeanConfig(config, task=_TASK)},
+            custom_onnx_configs={"model": _LeanConfig(config, task=_TASK, wide=load_wide(trained))},
             atol=1e-4,
         )
         _fold(raw / "model.onnx", single)
@@ -72,7 +73,7 @@ def export(trained: Path, out: Path) -> tuple[Path, Path]:
     return single, small
 
 
-def compared(graph: Path, model: DebertaV2ForSequenceClassification, ids: Sequence[Sequence[int]]) -> Parity:
+def compared(graph: Path, model: WithWide, ids: Sequence[Sequence[int]]) -> Parity:
     """`graph` against `model` on token ids, one text at a time and none padded, as they are read at run time."""
     torch.set_num_threads(1)  # threads that wait for each other are slower on a busy machine, and short texts need none
     options = onnxruntime.SessionOptions()
@@ -84,7 +85,7 @@ def compared(graph: Path, model: DebertaV2ForSequenceClassification, ids: Sequen
             tokens = np.asarray([row], dtype=np.int64)
             (found,) = session.run(["logits"], {"input_ids": tokens, "attention_mask": np.ones_like(tokens)})
             asked = torch.from_numpy(tokens)
-            known = model(input_ids=asked, attention_mask=torch.ones_like(asked)).logits
+            known = model(asked, torch.ones_like(asked))["logits"]
             ours.append(float(found[0, 1] - found[0, 0]))
             theirs.append(float(known[0, 1] - known[0, 0]))
     ours_, theirs_ = np.asarray(ours), np.asarray(theirs)
@@ -97,11 +98,11 @@ def compared(graph: Path, model: DebertaV2ForSequenceClassification, ids: Sequen
 
 
 class _LeanPatcher(ModelPatcher):
-    """Lets the exporter see `Lean` in the place of the model's own arithmetic."""
+    """Lets the exporter see `Lean` in the place of the model's own arithmetic, with the wide part."""
 
-    def __init__(self, config: OnnxConfig, model: DebertaV2ForSequenceClassification, **given: Any) -> None:
+    def __init__(self, config: "_LeanConfig", model: DebertaV2ForSequenceClassification, **given: Any) -> None:
         super().__init__(config, model, **given)
-        model.lean = Lean(model).eval()
+        model.lean = WithWide(Lean(model), config.wide).eval()
 
         def forward(input_ids: torch.Tensor, attention_mask: torch.Tensor) -> dict[str, torch.Tensor]:
             return model.lean(input_ids, attention_mask)
@@ -111,6 +112,10 @@ class _LeanPatcher(ModelPatcher):
 
 class _LeanConfig(DebertaV2OnnxConfig):
     _MODEL_PATCHER = _LeanPatcher
+
+    def __init__(self, config: PretrainedConfig, *, wide: Wide, **given: Any) -> None:
+        super().__init__(config, **given)
+        self.wide = wide
 
 
 def _dynamic(graph: onnx.ModelProto) -> QuantizationConfig:

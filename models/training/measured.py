@@ -18,7 +18,8 @@ from models.training.robust import CHANGES, changed
 from models.training.row import Row, read_rows
 from shield.heuristics.load import load_heuristics
 from shield.model.holder import ModelHolder
-from shield.tiers.texts import NO_MODEL, Judged, Text, TextJudge
+from shield.tiers.texts import Judged, Text, TextJudge
+from shield.tiers.witnesses import NO_MODEL
 from shield.types import Answer, TextKind
 
 __all__ = ["main", "measured", "robustness"]

@@ -33,6 +33,7 @@ from models.training.compose import attacks
 from models.training.export import Parity, compared, export
 from models.training.row import KINDS, Row, read_rows
 from models.training.vocabulary import SPECIAL, Vocabulary
+from models.training.wide import WithWide, load_wide
 from shield.heuristics.load import load_heuristics
 from shield.model.calibration import Calibration, fit_calibration
 from shield.model.manifest import Manifest, Pin
@@ -125,7 +126,7 @@ def _parity(trained: Path, single: Path, small: Path, held: Sequence[Row], limit
     vocabulary = Vocabulary(tokenizer=Tokenizer.from_file(str(trained / "tokenizer.json")), rows=())
     drawn = Random(len(held)).sample(held, min(_PARITY_ROWS, len(held)))
     ids = [vocabulary.encode(row.text, row.kind, WINDOW) for row in drawn]
-    model = DebertaV2ForSequenceClassification.from_pretrained(trained).eval()
+    model = WithWide(DebertaV2ForSequenceClassification.from_pretrained(trained), load_wide(trained)).eval()
     found = {name: compared(graph, model, ids) for name, graph in (("single", single), ("int8", small))}
     if found["single"].margin > limits.margin:
         raise ShipError(f"the exported graph differs from the trained model by {found['single'].margin:.1e}")

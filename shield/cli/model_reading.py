@@ -17,7 +17,8 @@ from shield.resources import data_folder
 from shield.service.text_tier import HEURISTICS, model_in
 from shield.tiers.classifier import ClassifierTier
 from shield.tiers.loading import load_tier1
-from shield.tiers.texts import CLASSIFIER, MODEL_READY, NO_MODEL, Text, TextJudge
+from shield.tiers.texts import CLASSIFIER, Text, TextJudge
+from shield.tiers.witnesses import MODEL_READY, NO_MODEL
 
 if TYPE_CHECKING:
     from shield.heuristics.scan import Heuristics

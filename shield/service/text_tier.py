@@ -8,7 +8,8 @@ from shield.config.sections import Config
 from shield.errors import ConfigError
 from shield.service.ports import TextTier
 from shield.tiers.loading import HeldRules
-from shield.tiers.texts import MODEL_READY, TextJudge
+from shield.tiers.texts import TextJudge
+from shield.tiers.witnesses import MODEL_READY
 
 __all__ = ["HEURISTICS", "model_in", "standing_of"]
 

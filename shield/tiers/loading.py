@@ -14,7 +14,8 @@ from shield.heuristics.load import load_heuristics
 from shield.model.holder import ModelHolder
 from shield.model.scorer import load_scorer
 from shield.tiers.classifier import ClassifierTier
-from shield.tiers.texts import MODEL_READY, NO_MODEL, Model, NoRulesError, Reader, Rule, Rules, TextJudge
+from shield.tiers.texts import TextJudge
+from shield.tiers.witnesses import MODEL_READY, NO_MODEL, Model, NoRulesError, Reader, Rule, Rules
 from shield.types import TextFinding, TextKind
 
 __all__ = ["HeldRules", "load_tier1", "start_tier1", "stop_tier1"]

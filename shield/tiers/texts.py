@@ -5,32 +5,17 @@ of it that is no consent.
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Protocol
+from typing import Final
 
 from shield.tiers.views import RAW, View, views
-from shield.types import Answer, Severity, TextFinding, TextKind
+from shield.tiers.witnesses import MODEL_READY, Calibration, Model, NoRulesError, Reading, Rules
+from shield.types import Answer, TextFinding, TextKind
 
-__all__ = [
-    "CLASSIFIER",
-    "LATE",
-    "MODEL_READY",
-    "NO_MODEL",
-    "Judged",
-    "Model",
-    "NoRulesError",
-    "Reader",
-    "Reading",
-    "Rule",
-    "Rules",
-    "Text",
-    "TextJudge",
-    "strength",
-]
+__all__ = ["CLASSIFIER", "LATE", "Judged", "Text", "TextJudge", "strength"]
 
 CLASSIFIER: Final = "classifier"  # the name of a finding that no rule made
-MODEL_READY: Final = "ready"
 LATE: Final = "late"
 _FINDINGS_MAX: Final = 32  # of one text
 _READ_VIEWS: Final = 5  # of one text, by the classifier: itself and what it hides
@@ -39,88 +24,6 @@ _LONG: Final = 4_000  # code points from which on a text may not be read as a wh
 _AROUND: Final = 300  # code points on each side of a hit that are read of such a text in any case
 _AROUND_MAX: Final = 4
 _STRENGTH: Final = {Answer.BLOCK: 2, Answer.ESCALATE: 1}
-
-
-class NoRulesError(Exception):
-    """There are no heuristics; `state` is `loading` or `failed: …`."""
-
-    def __init__(self, state: str) -> None:
-        super().__init__(state)
-        self.state = state
-
-
-class Reading(Protocol):
-    """What the classifier says of a text: that of its worst window, `start` to `end` in code points."""
-
-    @property
-    def margin(self) -> float: ...
-    @property
-    def score(self) -> float: ...
-    @property
-    def start(self) -> int: ...
-    @property
-    def end(self) -> int: ...
-    @property
-    def whole(self) -> bool:
-        """Whether all of the text was read."""
-
-
-class Calibration(Protocol):
-    """Thresholds by kind of text."""
-
-    def answer(self, margin: float, kind: TextKind) -> Answer:
-        """NO_OBJECTION, ESCALATE or BLOCK."""
-
-
-class Reader(Protocol):
-    """A loaded classifier; `shield.model.scorer.Scorer` is one. Any thread may call it."""
-
-    @property
-    def digest(self) -> str: ...
-    @property
-    def calibration(self) -> Calibration: ...
-    def read(self, texts: Sequence[tuple[str, TextKind]], /, *, expired: Callable[[], bool]) -> Sequence[Reading]:
-        """One reading for each. `expired` is asked between windows; what it cuts off is not `whole`."""
-
-
-class Model(Protocol):
-    """Where the classifier comes from; `shield.model.holder.ModelHolder` is one. `state` is `ready`, `loading`,
-    `absent` or `failed: …`."""
-
-    @property
-    def state(self) -> str: ...
-    @property
-    def scorer(self) -> Reader | None: ...
-
-
-class Rule(Protocol):
-    """The words of a heuristic."""
-
-    @property
-    def severity(self) -> Severity: ...
-    @property
-    def reason(self) -> str: ...
-    @property
-    def advice(self) -> str | None: ...
-
-
-class Rules(Protocol):
-    """The heuristics; `shield.heuristics.scan.Heuristics` is one."""
-
-    @property
-    def digest(self) -> str: ...
-    @property
-    def rules(self) -> Mapping[str, Rule]: ...
-    def scan(self, text: str, kind: TextKind) -> Sequence[TextFinding]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class _Absent:
-    state: str = "absent"
-    scorer: None = None
-
-
-NO_MODEL: Final[Model] = _Absent()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

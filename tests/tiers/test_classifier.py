@@ -16,9 +16,10 @@ from shield.policy.world import made_place
 from shield.tiers.classifier import ClassifierTier
 from shield.tiers.loading import HeldRules, load_tier1, start_tier1, stop_tier1
 from shield.tiers.settle import need_of, settle
-from shield.tiers.texts import NO_MODEL, TextJudge
+from shield.tiers.texts import TextJudge
 from shield.tiers.threads import Threads
 from shield.tiers.tier import Case
+from shield.tiers.witnesses import NO_MODEL
 from shield.types import ActionRequest, Answer, Decision, Opinion, Severity, Tier
 from tier1_world import Held, Reading, Scripted, Stuck, rules
 

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shield.tiers.texts import CLASSIFIER, NO_MODEL, Text, TextJudge, strength
+from shield.tiers.texts import CLASSIFIER, Text, TextJudge, strength
 from shield.tiers.views import views
+from shield.tiers.witnesses import NO_MODEL
 from shield.types import Answer, TextKind
 from tier1_world import Held, Reading, Scripted, rules
 

@@ -22,6 +22,7 @@ with warnings.catch_warnings():
     from models.training.row import KINDS, Row, write_rows
     from models.training.ship import Limits, ShipError, ship
     from models.training.vocabulary import SPECIAL, wordpiece
+    from models.training.wide import Wide, WithWide, save_wide
 
 from shield.model.scorer import load_scorer
 from shield.types import TextKind
@@ -44,6 +45,19 @@ def small(seed=1, layers=2):
     return model.eval()
 
 
+def wide(seed=3, buckets=997):
+    torch.manual_seed(seed)
+    made = Wide(buckets)
+    with torch.no_grad():
+        made.weights.weight.normal_(0, 1)
+        made.bias.fill_(0.25)
+    return made.eval()
+
+
+def whole(seed=1):
+    return WithWide(small(seed), wide()).eval()
+
+
 def drawn(lengths, seed=2):
     torch.manual_seed(seed)
     return [[1, 4, *torch.randint(9, len(SPECIAL) + len(WORDS), (length,)).tolist(), 2] for length in lengths]
@@ -53,6 +67,7 @@ def drawn(lengths, seed=2):
 def trained(tmp_path_factory):
     folder = tmp_path_factory.mktemp("run") / "student"
     small().save_pretrained(folder)
+    save_wide(wide(), folder)
     pieces = {piece: number for number, piece in enumerate((*SPECIAL, *WORDS))}
     wordpiece(pieces).save(str(folder / "tokenizer.json"))
     return folder
@@ -95,19 +110,19 @@ def test_a_model_of_another_kind_is_refused(name):
 
 
 def test_the_folded_graph_is_the_model(trained, graphs):
-    found = compared(graphs[0], small(), drawn((0, 1, 5, 30, 61, 100, 125)))
+    found = compared(graphs[0], whole(), drawn((0, 1, 5, 30, 61, 100, 125)))
     assert found.margin < 1e-4
     assert (found.rows, found.flips) == (7, 0)
 
 
 def test_eight_bits_stay_near(trained, graphs):
-    found = compared(graphs[1], small(), drawn([20] * 40))
+    found = compared(graphs[1], whole(), drawn([20] * 40))
     assert 0 < found.margin < 1.0
     assert graphs[1].stat().st_size < graphs[0].stat().st_size
 
 
 def test_another_model_is_noticed(graphs):
-    assert compared(graphs[0], small(seed=5), drawn([20] * 10)).margin > 1e-2
+    assert compared(graphs[0], whole(seed=5), drawn([20] * 10)).margin > 1e-2
 
 
 def test_the_same_weights_give_the_same_bytes(trained, graphs, tmp_path):
