@@ -38,9 +38,10 @@ _NOISY = 0.02  # of a source's harmless texts: what the thresholds allow
 _HEAD = """\
 # tier1: is this text written to take over an agent?
 
-A DeBERTa-v2 text classifier of {layers} layers, 384 wide, that begins as MiniLM and reads windows of 128 tokens. It
-gives one number, the margin by which "attack" stands above "harmless", and a threshold for each kind of text makes of
-it BLOCK, ESCALATE or no objection. It never allows anything, and it is never the only line.
+A DeBERTa-v2 text classifier of {layers} layers, 384 wide, that begins as MiniLM and reads windows of 128 tokens; in the
+same graph a table holds a weight for each word piece, pair and triple of pieces. It gives one number, the margin by
+which "attack" stands above "harmless", and a threshold for each kind of text makes of it BLOCK, ESCALATE or no
+objection. It never allows anything, and it is never the only line.
 
 Made {today} on {machine}; {megabytes:.1f} MB, 8 bits of activation and 7 of weight. Files and digests: `manifest.json`.
 
@@ -63,6 +64,8 @@ _LIMITS = """\
 - A chain of harmless steps, or a harmful act asked for in plain words, is not a matter of wording.
 - Ordinary administration and an intruder's use the same commands; what a command may do is decided by policy.
 - Texts in other languages than English were few in training; heuristics speak more of them.
+- Of a text of more than 32 windows, some 8,000 characters, it reads beginning and end, and Shield what stands around a
+  rule's hit too; the verdict says that it was not read as a whole.
 - Whoever can try wordings against it will find some that pass. It raises the price of an attack, no more.
 """
 

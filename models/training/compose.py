@@ -10,6 +10,7 @@ from models.training.banks import HERE, Banks, Carrier
 from models.training.disguise import disguised
 from models.training.piece import piece
 from models.training.row import Row
+from models.training.table import table
 
 __all__ = ["attacks", "harmless"]
 
@@ -18,6 +19,7 @@ _SHORTER = (_WINDOW, _WINDOW, 320, 220)  # texts come in all lengths, and short 
 _LATIN = 0x250
 _RARE = 4
 _DISGUISED = 0.22
+_TABLES = 0.07  # of the documents
 _PIECES = 0.4  # of the clean documents, how many are only a line or a field of one
 # What is harmless from its own speaker, or as a whole, is not so in the middle of a document.
 _OUT_OF_PLACE = (
@@ -66,7 +68,7 @@ def attacks(banks: Banks, rng: Random) -> Iterator[Row]:
         draw = rng.random()
         if draw < 0.62:
             text, family = injection(banks, rng)
-            carrier = rng.choice(banks.carriers)
+            carrier = _carrier(banks, rng)
             if draw < 0.47 or family in _NEEDS_A_DOCUMENT:
                 text = _placed(banks, carrier, text, rng)
                 kind = carrier.kind
@@ -91,9 +93,12 @@ def harmless(banks: Banks, rng: Random) -> Iterator[Row]:
     while True:
         draw = rng.random()
         if draw < 0.4:
-            carrier = rng.choice(banks.carriers)
+            carrier = _carrier(banks, rng)
             text, family, kind = _clean(banks, carrier, rng), carrier.family, carrier.kind
-            if rng.random() < _PIECES:
+            if rng.random() < _TABLES:
+                # whole: what is read of it is cut by tokens, of which the blanks between columns are none
+                text, family, kind = table(rng), "tables", "tool_result"
+            elif rng.random() < _PIECES:
                 text = piece(banks.filled(carrier.text, rng).replace(HERE, ""), rng)
             elif rng.random() < 0.2:
                 text = _wrapped(text, rng)
@@ -106,6 +111,12 @@ def harmless(banks: Banks, rng: Random) -> Iterator[Row]:
         if rng.random() < _DISGUISED / 2:
             text = disguised(text, rng)
         yield Row(text=text, label=0, kind=kind, family=family)
+
+
+def _carrier(banks: Banks, rng: Random) -> Carrier:
+    if rng.random() < _TABLES:
+        return Carrier(text=table(rng, HERE), family="tables", kind="tool_result")
+    return rng.choice(banks.carriers)
 
 
 def injection(banks: Banks, rng: Random) -> tuple[str, str]:

@@ -24,11 +24,12 @@ from models.training.ordinary import Part, ordinary
 from models.training.public import TRAINED, public
 from models.training.row import Row, read_rows, write_rows
 from models.training.vocabulary import Vocabulary, build_vocabulary
-from models.training.wide import WIDE_FILE, fit_wide, save_wide
+from models.training.wide import WIDE_FILE, Wide, fit_wide, matched, save_wide
 
 __all__ = ["Course", "run"]
 
 _VOCABULARY_ROWS = 60_000
+_MATCHED_ROWS = 2_000
 _ORDINARY = MappingProxyType({"prose": 2_000, "tool_result": 5_000, "code": 4_000, "url": 1_500})
 
 
@@ -60,12 +61,10 @@ def run(course: Course) -> Path:
     if course.teacher_steps:
         teacher = _model(course, "teacher", range(6), course.teacher_steps, vocabulary, banks, pool, None)
         teach = _teaching(teacher)
-    _model(course, "student", course.layers, course.student_steps, vocabulary, banks, pool, teach)
+    student = _model(course, "student", course.layers, course.student_steps, vocabulary, banks, pool, teach)
     vocabulary.tokenizer.save(str(course.folder / "student" / "tokenizer.json"))
     if not (course.folder / "student" / WIDE_FILE).exists():
-        draw = mixed(banks, pool, Random(f"{course.seed} wide"))
-        torch.manual_seed(course.seed)
-        save_wide(fit_wide(draw, vocabulary, course.wide_rows, course.log), course.folder / "student")
+        save_wide(_wide(course, vocabulary, banks, pool, student), course.folder / "student")
     write_rows(course.folder / "calibration.jsonl", calibration(course.data, banks, course.seed))
     write_rows(course.folder / "held.jsonl", held(course.data, course.dojo, banks, course.seed))
     return course.folder / "student"
@@ -124,6 +123,19 @@ def _model(
     model = fit(model, batches, plan, folder, course.log)
     model.save_pretrained(folder)
     return model
+
+
+def _wide(
+    course: Course,
+    vocabulary: Vocabulary,
+    banks: Banks,
+    pool: Sequence[Row],
+    student: DebertaV2ForSequenceClassification,
+) -> Wide:
+    draw = mixed(banks, pool, Random(f"{course.seed} wide"))
+    wide = fit_wide(draw, vocabulary, course.wide_rows, course.log)
+    ids = [vocabulary.encode(row.text, row.kind, 128) for row in islice(draw, _MATCHED_ROWS)]
+    return matched(wide, ids, margins(student, ids))
 
 
 def _teaching(teacher: DebertaV2ForSequenceClassification) -> Callable[[Sequence[Sequence[int]]], Sequence[float]]:

@@ -15,7 +15,7 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # torch's, of its own parts
     from models.training.row import Row
     from models.training.vocabulary import SPECIAL, Vocabulary, wordpiece
-    from models.training.wide import Wide, WithWide, fit_wide, load_wide, save_wide
+    from models.training.wide import Wide, WithWide, fit_wide, load_wide, matched, save_wide
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # torch, of its own sparse tensors
 
@@ -101,3 +101,13 @@ def test_it_learns_a_phrase_and_not_its_words_and_survives_its_file(tmp_path):
     assert attack > 1
     assert max(clean) < -1
     assert '"of": 4000' in log.getvalue()
+
+
+def test_it_speaks_no_louder_and_no_softer_than_the_other(wide):
+    rows = [[1, 4, *range(20 + at, 30 + 2 * at), 2] for at in range(12)]
+    before = [margin(wide, row)[0] for row in rows]
+    said = [3.0 * at - 4 for at in range(12)]
+    after = [margin(matched(wide, rows, said), row)[0] for row in rows]
+    assert torch.tensor(after).std().item() == pytest.approx(torch.tensor(said).std().item(), rel=1e-4)
+    ratio = after[0] / before[0]
+    assert after == pytest.approx([ratio * value for value in before], rel=1e-3)
