@@ -4,7 +4,7 @@ SHELL := /bin/bash
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
-SOURCES := $(shell find shield agentctl audit policies -type f ! -name '*.pyc' 2>/dev/null) pyproject.toml README.md LICENSE
+SOURCES := $(shell find shield agentctl audit policies models/tier1 -type f ! -name '*.pyc' 2>/dev/null) pyproject.toml README.md LICENSE
 TESTING := SHIELD_BARE=$(CURDIR)/build/bare HYPOTHESIS_STORAGE_DIRECTORY=$(CURDIR)/build/hypothesis
 PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/pip -qq
 

@@ -19,8 +19,9 @@ __all__ = ["BLOCK_RATE", "ESCALATE_RATE", "ONLY_ESCALATE", "Calibration", "Thres
 BLOCK_RATE: Final = 0.001  # of benign texts of a kind that may be blocked; needs 999 of them
 ESCALATE_RATE: Final = 0.02  # that may be escalated; needs 49
 ONLY_ESCALATE: Final = frozenset({TextKind.COMMAND, TextKind.CODE})  # a quarter of ordinary lines look like attacks
-# llm-guard's threshold for ProtectAI's v2 model on CPU: where a model starts that nobody calibrated
-_UNCALIBRATED_SCORE: Final = 0.92
+# llm-guard's threshold for ProtectAI's v2 model on CPU: where a model starts that nobody calibrated, and the least
+# score that blocks
+_SURE: Final = 0.92
 _VERSION: Final = 1
 _STEP: Final = 1e4  # thresholds are rounded up to four places
 
@@ -54,7 +55,7 @@ class Calibration:
         """NO_OBJECTION, ESCALATE or BLOCK. What compares with nothing escalates."""
         found = self.kinds.get(kind)
         if found is None:
-            return Answer.NO_OBJECTION if self.score(margin) < _UNCALIBRATED_SCORE else Answer.ESCALATE
+            return Answer.NO_OBJECTION if self.score(margin) < _SURE else Answer.ESCALATE
         if found.block is not None and margin >= found.block and kind not in ONLY_ESCALATE:
             return Answer.BLOCK
         return Answer.NO_OBJECTION if margin < found.escalate else Answer.ESCALATE
@@ -93,24 +94,29 @@ def fit_calibration(
 ) -> Calibration:
     """Thresholds from the margins of `benign` texts by kind; the temperature from them and `attacks`, else 1.
 
-    BLOCK at 0.1 % of benign texts or fewer, ESCALATE at 2 %. A kind with fewer than 999 texts may not block, one with
-    fewer than 49 gets no thresholds; commands and code never block.
+    BLOCK at 0.1 % of benign texts or fewer, ESCALATE at 2 %. These are bounds, no goals: whatever honest texts look
+    like, nothing is escalated that the model takes for harmless, nor blocked below a score of .92. A kind with fewer
+    than 999 texts may not block, one with fewer than 49 gets no thresholds; commands and code never block.
 
     Raises:
         ModelError: a margin is not finite.
     """
-    kinds: dict[TextKind, Thresholds] = {}
+    hostile = [margin for margins in (attacks or {}).values() for margin in margins if math.isfinite(margin)]
+    honest = [margin for margins in benign.values() for margin in margins]
     for kind, margins in benign.items():
         if not all(map(math.isfinite, margins)):
             raise ModelError(f"a text of kind `{kind}` has no finite margin; leave empty texts out")
+    temperature = _temperature(honest, hostile) if hostile and honest else 1.0
+    kinds: dict[TextKind, Thresholds] = {}
+    for kind, margins in benign.items():
         escalate = _least_margin(margins, ESCALATE_RATE)
         if escalate is None:
             continue
         block = None if kind in ONLY_ESCALATE else _least_margin(margins, BLOCK_RATE)
-        kinds[kind] = Thresholds(benign=len(margins), escalate=escalate, block=block)
-    hostile = [margin for margins in (attacks or {}).values() for margin in margins if math.isfinite(margin)]
-    honest = [margin for margins in benign.values() for margin in margins]
-    return Calibration(temperature=_temperature(honest, hostile) if hostile and honest else 1.0, kinds=kinds)
+        if block is not None:
+            block = max(block, _rounded_up(temperature * math.log(_SURE / (1 - _SURE))))
+        kinds[kind] = Thresholds(benign=len(margins), escalate=max(escalate, 0.0), block=block)
+    return Calibration(temperature=temperature, kinds=kinds)
 
 
 def _least_margin(margins: Sequence[float], rate: float) -> float | None:
@@ -118,9 +124,12 @@ def _least_margin(margins: Sequence[float], rate: float) -> float | None:
     allowed = math.floor(rate * (len(margins) + 1) + 1e-9) - 1
     if allowed < 0:
         return None
-    top = sorted(margins, reverse=True)[allowed]
-    found = math.ceil(top * _STEP) / _STEP
-    return found if found > top else (math.floor(top * _STEP) + 1) / _STEP
+    return _rounded_up(sorted(margins, reverse=True)[allowed])
+
+
+def _rounded_up(margin: float) -> float:
+    found = math.ceil(margin * _STEP) / _STEP
+    return found if found > margin else (math.floor(margin * _STEP) + 1) / _STEP
 
 
 def _temperature(honest: Sequence[float], hostile: Sequence[float]) -> float:

@@ -56,7 +56,12 @@ def rows(path, *texts, kind="prose"):
 
 
 def test_info_says_what_the_manifest_says(folder):
-    lookup(Path(folder, "m"), calibration=CALIBRATED, made={"seed": 7, "data": "own\x07\u202e"})
+    long = {f"bank{number}": "sha256" for number in range(100)}
+    lookup(
+        Path(folder, "m"),
+        calibration=CALIBRATED,
+        made={"seed": 7, "data": "own\x07\u202e", "banks": long, "by": "x" * 500},
+    )
     said = json.loads(model(folder, "info", f"{folder}/m", "--json").stdout)
     assert said["labels"] == ["BENIGN", "ATTACK"]
     assert said["attack"] == [1]
@@ -68,6 +73,9 @@ def test_info_says_what_the_manifest_says(folder):
     assert "url         not calibrated" in shown
     assert "made        seed: 7" in shown
     assert "made        data: own\\u{7}\\u{202e}\n" in shown
+    assert "made        banks: 100 entries, with --json\n" in shown
+    assert said["made"]["banks"] == long
+    assert max(map(len, shown.splitlines())) < 200
 
 
 def test_verify_holds_every_file_against_the_manifest_and_lets_it_read(folder):

@@ -81,6 +81,18 @@ def test_no_more_than_the_promised_share_of_the_benign_texts_is_stopped(margins:
     assert Calibration.read(json.dumps(fitted.as_json()).encode()) == fitted
 
 
+def test_nothing_is_stopped_that_the_model_takes_for_harmless() -> None:
+    """Honest addresses all look alike: the two of a hundred that look least so are no attacks for that."""
+    honest = [-20.0 + at / 1_000 for at in range(2_000)]
+    fitted = fit_calibration({PROSE: honest}, attacks={PROSE: [float(at) for at in range(20)]})
+    thresholds = fitted.kinds[PROSE]
+    assert thresholds.escalate == 0.0
+    assert thresholds.block is not None
+    assert 0.92 <= fitted.score(thresholds.block) < 0.921
+    assert fitted.answer(-1.0, PROSE) is Answer.NO_OBJECTION
+    assert fitted.answer(0.0, PROSE) is Answer.ESCALATE
+
+
 def test_the_promise_holds_for_texts_that_were_not_seen() -> None:
     """The rate over new texts of the same origin, averaged over calibrations, is at most the one that is promised."""
     random = Random(6)
