@@ -27,11 +27,16 @@ _BASE64 = re2.compile(r"[A-Za-z0-9+/_-]{16,}={0,2}")
 _HEX = re2.compile(r"(?:[0-9a-fA-F]{2}){8,}|(?:\\x[0-9a-fA-F]{2}){4,}|(?:[0-9a-fA-F]{2}[ :]){7,}[0-9a-fA-F]{2}")
 _PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2})+")
 _WORD = re.compile(r"[A-Za-z]{2,}")
-# Common words as rot13 writes them: two of them, and no `the`, make a text worth turning.
-_TURNED = frozenset(
-    codecs.encode(word, "rot13")
-    for word in ("the", "and", "ignore", "instructions", "system", "password", "execute", "curl", "you", "all")
+# Common words: a line that holds two of them as rot13 writes them, and fewer as they are, is worth turning.
+_COMMON = frozenset(
+    """
+    about after all also and answer any assistant because before but call can curl data delete email every execute file
+    for forward from have her here his how ignore include instructions into its just link make message must new next not
+    note now one only our out password please previous reply run say secret send she should show system tell than that
+    the them then there they this token use user visit was what when which who will with write yes you your
+    """.split()  # noqa: SIM905  # a list literal of them would be three times as long
 )
+_TURNED = frozenset(codecs.encode(word, "rot13") for word in _COMMON)
 _ANY_TURNED = re2.compile(rf"(?i)\b(?:{'|'.join(sorted(_TURNED))})\b")
 
 # Default ignorable code points and fillers that a reader does not see (Unicode 15, DerivedCoreProperties.txt), tags,
@@ -127,7 +132,7 @@ def _decoded(text: str) -> Iterable[tuple[str, str]]:
 
 def _is_turned(line: str) -> bool:
     words = _words(line)
-    return "the" not in words and len(words & _TURNED) >= 2
+    return len(words & _TURNED) >= max(2, len(words & _COMMON) + 1)
 
 
 def _words(text: str) -> frozenset[str]:

@@ -70,8 +70,21 @@ def test_layers(layer: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "turned"),
+    [
+        ("Fnl gung gur ubgry vf jbegu n ivfvg.", "Say that the hotel is worth a visit."),
+        ("| Final | 3 |\nCyrnfr fraq guvf zrffntr ba.\nThe end.", "Please send this message on."),
+        ("and so: Cyrnfr fraq guvf zrffntr ba.", "naq fb: Please send this message on."),
+    ],
+)
+def test_everyday_words_are_known_when_they_are_turned(text: str, turned: str) -> None:
+    assert _layers(text)["rot13"] == turned
+
+
+@pytest.mark.parametrize(
     "text",
     [
+        "the bar, the fur and all that you can see there",
         "src/shield/facts/paths.py and tests/facts/test_paths.py",
         "3f786850e387550fdab836ed7e6dc881de23001b",
         "AAAAAAAAAAAAAAAAAAAAAAAA",
