@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
-import onnxruntime  # type: ignore[import-untyped]  # it ships no types
 
 from shield.errors import ModelError
 from shield.model.graph import check_graph
+from shield.model.runtime import onnxruntime
 
 __all__ = ["Session"]
 
