@@ -19,6 +19,7 @@ __all__ = ["Keyboard", "Line"]
 _TOGETHER_S: Final = 0.005  # two keys come further apart than this, two bytes of one piece do not
 _QUIET_S: Final = 0.1  # what belongs to one piece has come when nothing came for so long
 _ENDLESS_S: Final = 5.0
+_SIGNAL_S: Final = 0.25  # a signal that came just before a wait is seen when it is over
 _LONGEST: Final = 64
 _CHUNK: Final = 4096
 _PASTE_ON, _PASTE_OFF = b"\x1b[?2004h", b"\x1b[?2004l"
@@ -138,8 +139,13 @@ class Keyboard:
         self._show(b"\n")
 
     def _waits(self, timeout_s: float) -> bool:
-        # poll(2) and kqueue(2) know nothing of terminals on macOS
-        return bool(select.select([self._descriptor], [], [], max(0.0, timeout_s))[0])
+        while True:
+            # poll(2) and kqueue(2) know nothing of terminals on macOS
+            if select.select([self._descriptor], [], [], min(max(0.0, timeout_s), _SIGNAL_S))[0]:
+                return True
+            timeout_s -= _SIGNAL_S
+            if timeout_s <= 0:
+                return False
 
     def _read(self) -> bytes:
         try:

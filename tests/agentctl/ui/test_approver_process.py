@@ -4,6 +4,7 @@ import ctypes
 import fcntl
 import os
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -18,6 +19,7 @@ import pytest
 
 from agentctl.ui.private import keep_private
 from guarded import ground
+from shield.client.keyboard import Keyboard
 from terminal import ROOT, Terminal, agentctl_command, environ
 
 ASK = r"type yes/no, \d+ s left: "
@@ -182,6 +184,15 @@ def test_the_terminal_gets_its_mode_back():
             terminal.type(key)
             terminal.until("over")
             assert termios.tcgetattr(terminal.master) == before
+
+
+def test_a_signal_that_comes_just_before_a_wait_is_not_kept_waiting(monkeypatch):
+    asked = []
+    monkeypatch.setattr(select, "select", lambda *given: asked.append(given[3]) or ([], [], []))
+    at = iter((0.0, 0.0, 30.0))
+    assert Keyboard(0, term="dumb", clock=lambda: next(at)).line(30) is None
+    assert max(asked) <= 0.25
+    assert sum(asked) == pytest.approx(30)
 
 
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
