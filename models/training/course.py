@@ -18,7 +18,7 @@ from transformers import DebertaV2ForSequenceClassification
 from models.training.banks import BANKS, Banks, load_banks
 from models.training.encoder import Shape, pretrained_folder, warm
 from models.training.feed import feed, mixed
-from models.training.fit import Plan, fit, margins
+from models.training.fit import Plan, fit, margins, started
 from models.training.held import calibration, held
 from models.training.ordinary import Part, ordinary
 from models.training.public import TRAINED, public
@@ -117,7 +117,7 @@ def _model(
     folder.mkdir(exist_ok=True)
     torch.manual_seed(course.seed)
     model = warm(pretrained_folder(), Shape(layers=tuple(layers)), vocabulary.rows)
-    draw = Random(f"{course.seed} {name}")
+    draw = Random(f"{course.seed} {name} {started(folder)}")  # what goes on does not read the same texts again
     batches = feed(mixed(banks, pool, draw), vocabulary, draw, teach=teach)
     plan = Plan(steps=steps, rate=2e-4, taught=0.5 if teach is not None else 0.0)
     model = fit(model, batches, plan, folder, course.log)

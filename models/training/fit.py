@@ -12,8 +12,9 @@ from typing import TextIO
 import torch
 from transformers import DebertaV2ForSequenceClassification
 
-__all__ = ["Batch", "Plan", "fit", "margins", "padded"]
+__all__ = ["Batch", "Plan", "fit", "logits", "margins", "padded", "started"]
 
+_CHECKPOINT = "checkpoint.pt"
 _CHECKPOINT_S = 300.0
 _SHOW_STEPS = 100
 
@@ -51,15 +52,16 @@ def fit(
     *,
     clock: Callable[[], float] = time.monotonic,
 ) -> DebertaV2ForSequenceClassification:
-    """The trained model. A run that was cut off goes on from `folder/checkpoint.pt`; its batches are drawn anew."""
+    """The trained model. A run that was cut off goes on from `folder/checkpoint.pt`, with the batches that it is given:
+    see `started`."""
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     model.to(device)
     decayed = [weight for weight in model.parameters() if weight.ndim > 1]
     plain = [weight for weight in model.parameters() if weight.ndim <= 1]
     optimizer = torch.optim.AdamW(
-        [{"params": decayed, "weight_decay": 0.05}, {"params": plain, "weight_decay": 0.0}], lr=plan.rate
+        [{"params": decayed, "weight_decay": 0.05}, {"params": plain, "weight_decay": 0.0}], lr=plan.rate, fused=True
     )
-    saved = folder / "checkpoint.pt"
+    saved = folder / _CHECKPOINT
     step = _resume(saved, model, optimizer)
     began, first, last_saved, losses, seen = clock(), step, clock(), [], 0
     model.train()
@@ -95,6 +97,12 @@ def fit(
     return model.eval()
 
 
+def started(folder: Path) -> int:
+    """The step from which a run in `folder` goes on."""
+    saved = folder / _CHECKPOINT
+    return int(torch.load(saved, weights_only=True)["step"]) if saved.is_file() else 0
+
+
 def margins(model: DebertaV2ForSequenceClassification, ids: Sequence[Sequence[int]], size: int = 64) -> list[float]:
     """The attack logit less the other one, for each text."""
     device = next(model.parameters()).device
@@ -105,11 +113,30 @@ def margins(model: DebertaV2ForSequenceClassification, ids: Sequence[Sequence[in
         for start in range(0, len(order), size):
             places = order[start : start + size]
             tokens, mask = padded([ids[place] for place in places])
-            with torch.autocast(device.type, torch.bfloat16):
-                logits = model(input_ids=tokens.to(device), attention_mask=mask.to(device)).logits.float()
-            for place, margin in zip(places, (logits[:, 1] - logits[:, 0]).tolist(), strict=True):
+            said = logits(model, tokens.to(device), mask.to(device))
+            for place, margin in zip(places, (said[:, 1] - said[:, 0]).tolist(), strict=True):
                 found[place] = margin
     return found
+
+
+def logits(model: DebertaV2ForSequenceClassification, tokens: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    """What `model(tokens, mask)` says, in less time: the last layer computes the first token only, which is all that
+    the head reads. Half precision on a GPU alone: on a CPU without AMX it takes twice as long."""
+    encoder = model.deberta.encoder
+    with torch.autocast(tokens.device.type, torch.bfloat16, enabled=tokens.is_cuda):
+        hidden = model.deberta.embeddings(input_ids=tokens, mask=mask)
+        seen = encoder.get_attention_mask(mask)
+        places, keys = encoder.get_rel_pos(hidden), encoder.get_rel_embedding()
+        for layer in encoder.layer[:-1]:
+            hidden, _ = layer(hidden, seen, relative_pos=places, rel_embeddings=keys)
+        hidden, _ = encoder.layer[-1](
+            hidden,
+            seen[:, :, :1],
+            query_states=hidden[:, :1],
+            relative_pos=places[..., :1, :],
+            rel_embeddings=keys,
+        )
+        return model.classifier(model.dropout(model.pooler(hidden))).float()
 
 
 def padded(ids: Sequence[Sequence[int]]) -> tuple[torch.Tensor, torch.Tensor]:
@@ -122,9 +149,8 @@ def padded(ids: Sequence[Sequence[int]]) -> tuple[torch.Tensor, torch.Tensor]:
 def _loss(model: DebertaV2ForSequenceClassification, batch: Batch, plan: Plan, device: torch.device) -> torch.Tensor:
     tokens, mask = padded(batch.ids)
     labels = torch.tensor(batch.labels, dtype=torch.float32, device=device)
-    with torch.autocast(device.type, torch.bfloat16):
-        logits = model(input_ids=tokens.to(device), attention_mask=mask.to(device)).logits.float()
-    margin = logits[:, 1] - logits[:, 0]
+    said = logits(model, tokens.to(device), mask.to(device))
+    margin = said[:, 1] - said[:, 0]
     weight = 1 + (plan.attack_weight - 1) * labels
     loss = torch.nn.functional.binary_cross_entropy_with_logits(margin, labels, weight=weight)
     if batch.margins is not None and plan.taught:

@@ -10,7 +10,9 @@ import pytest
 from models.training.banks import BANKS, HERE, BankError, load_banks
 from models.training.compose import attacks, goal_of, harmless
 from models.training.disguise import DISGUISES
+from models.training.public import HELD, public
 from models.training.row import KINDS, read_rows, write_rows
+from shared_data import shared
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +37,19 @@ def test_there_is_enough_of_everything_and_nothing_twice(banks):
     assert {whole.direct for whole in banks.wholes} == {True, False}
     for families in (banks.leads, banks.wholes, banks.carriers, banks.harmless):
         assert len({entry.family for entry in families}) >= 12
+
+
+def runs(text, words=8):
+    told = re.findall(r"[a-z0-9@]+(?:[.'-][a-z0-9@]+)*", text.lower())
+    return {" ".join(told[at : at + words]) for at in range(len(told) - words + 1)}
+
+
+def test_nothing_is_taken_from_what_the_classifier_is_measured_on(banks):
+    held = {run for row in public(shared("data/tier1"), HELD, Random(1)) if row.label for run in runs(row.text)}
+    assert len(held) > 10_000
+    texts = [*banks.goals, *(entry.text for entry in (*banks.leads, *banks.wholes))]
+    same = {run for text in texts for run in runs(text)} & held
+    assert {run for run in same if len(set(run.split())) >= 5} == set()
 
 
 def test_every_slot_is_filled(banks):
