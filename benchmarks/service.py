@@ -20,7 +20,8 @@ ROUNDS = 5
 
 
 def rows() -> Iterator[Row]:
-    """`memory.idle`, `http.evaluate.p50.1` (wall microseconds), `http.evaluate.rps.32` (wall, and per CPU second)."""
+    """`memory.idle` (120, and the 150 that tier 1 may add), `http.evaluate.p50.1` (wall microseconds),
+    `http.evaluate.rps.32` (wall, and per CPU second)."""
     _build()
     with tempfile.TemporaryDirectory(prefix="sh") as folder:
         root = Path(folder).resolve()
@@ -33,7 +34,7 @@ def rows() -> Iterator[Row]:
         with start(home, workspace=workspace, environ=environ) as sidecar:
             with Client(sidecar.endpoint, sidecar.token) as client:
                 session = client.open_session([str(workspace)], isolation=Isolation.NONE, label=None).id
-            yield Row(name="memory.idle", median=_rss_mb(sidecar.pid), unit="MB", goal=120)
+            yield Row(name="memory.idle", median=_rss_mb(sidecar.pid), unit="MB", goal=270)
             request = root / "request"
             request.write_bytes(_request(sidecar, session))
             ones, rates, per_cpu = [], [], []

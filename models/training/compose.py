@@ -19,6 +19,7 @@ _SHORTER = (_WINDOW, _WINDOW, 320, 220)  # texts come in all lengths, and short 
 _LATIN = 0x250
 _RARE = 4
 _DISGUISED = 0.22
+_INDIRECT_WHOLES = 0.4  # of what is slipped into documents
 _TABLES = 0.07  # of the documents
 _PIECES = 0.4  # of the clean documents, how many are only a line or a field of one
 # What is harmless from its own speaker, or as a whole, is not so in the middle of a document.
@@ -33,7 +34,19 @@ _OUT_OF_PLACE = (
     "plain_image",
 )
 # A wish that is an attack only where somebody else's words stand around it.
-_NEEDS_A_DOCUMENT = ("stray", "stray_languages", "bare", "in_passing", "polite", "process", "fields", "faq", "footer")
+_NEEDS_A_DOCUMENT = (
+    "stray",
+    "stray_languages",
+    "bare",
+    "in_passing",
+    "polite",
+    "process",
+    "fields",
+    "faq",
+    "footer",
+    "d_triggers",
+    "d_gentle",
+)
 _FIELDS = (
     "content",
     "text",
@@ -122,7 +135,7 @@ def _carrier(banks: Banks, rng: Random) -> Carrier:
 def injection(banks: Banks, rng: Random) -> tuple[str, str]:
     """What somebody slips into a document: a goal with its lead, or a whole text; and its family."""
     indirect = [whole for whole in banks.wholes if not whole.direct]
-    if indirect and rng.random() < 0.25:
+    if indirect and rng.random() < _INDIRECT_WHOLES:
         whole = rng.choice(indirect)
         text, family = banks.filled(whole.text, rng, goal_of(banks, rng)), whole.family
     else:

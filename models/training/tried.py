@@ -1,5 +1,5 @@
-"""Ways of training beside the one that is taken, each for the same time on one core, measured on texts by other
-writers: `python -m models.training.tried --run RUN --unseen BANKS --out FOLDER [NAME...]`.
+"""Ways of training beside the one that is taken, each for about the same time, measured on texts by other writers:
+`python -m models.training.tried --run RUN --unseen BANKS --out FOLDER [NAME...]`.
 
 `RUN` is a folder of `models.training` (its tokenizer, pool and left-out rows are used); `BANKS` holds families that
 are not in this checkout's banks. The table of `RESULTS.md` is made of the lines that this prints.
@@ -34,7 +34,7 @@ from shield.tiers.views import views
 
 __all__ = ["WAYS", "Way"]
 
-_TIMED = 12  # batches that say how many go into the time
+_BATCH = 32
 _UNSEEN = 3_000  # texts of either label
 _HELD = 250  # texts of a left-out source
 _STRIDE = 62
@@ -43,16 +43,18 @@ _MASKED = 0.15
 _MASK = 3  # `[UNK]` stands for what is masked
 
 
-_PLAN = Plan(steps=0, rate=2e-4)  # its steps are what the time allows
+_PLAN = Plan(steps=0, rate=2e-4)  # its steps are what `share` of the texts allows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
-    """`make` gives the model; `masked` is the share of the time in which it guesses masked pieces first."""
+    """`make` gives the model, which sees `share` of the texts that the taken one sees; of so many texts more, `masked`
+    as a share, it guesses masked pieces first."""
 
     make: Callable[[Vocabulary], DebertaV2ForSequenceClassification]
     plan: Plan = _PLAN
     dropout: float = 0.0
+    share: float = 1.0
     masked: float = 0.0
     mined: bool = False
     viewed: bool = False
@@ -77,12 +79,12 @@ WAYS: Mapping[str, Way] = MappingProxyType(
         "no penalty": Way(make=_minilm(0, 2, 5), plan=replace(_PLAN, calm=0.0)),
         "views": Way(make=_minilm(0, 2, 5), viewed=True),
         "mined": Way(make=_minilm(0, 2, 5), mined=True),
-        "masked first": Way(make=_minilm(0, 2, 5), masked=0.4),
-        "six layers": Way(make=_minilm(0, 1, 2, 3, 4, 5)),
+        "masked first": Way(make=_minilm(0, 2, 5), share=0.6, masked=0.4),
+        "six layers": Way(make=_minilm(0, 1, 2, 3, 4, 5), share=0.5),
         "taught": Way(make=_minilm(0, 2, 5), plan=replace(_PLAN, taught=0.5), teacher="six layers"),
-        "tiny": Way(make=_nothing(4, 256), plan=_FAST),
-        "tiny, masked first": Way(make=_nothing(4, 256), plan=_FAST, masked=0.4),
-        "mini": Way(make=_nothing(6, 384), plan=_FAST),
+        "tiny": Way(make=_nothing(4, 256), plan=_FAST, share=2.0),
+        "tiny, masked first": Way(make=_nothing(4, 256), plan=_FAST, share=1.2, masked=0.6),
+        "mini": Way(make=_nothing(6, 384), plan=_FAST, share=0.5),
     }
 )
 
@@ -93,7 +95,7 @@ def main() -> None:
     reader.add_argument("--run", type=Path, required=True)
     reader.add_argument("--unseen", type=Path, help="without it, they are trained and not measured")
     reader.add_argument("--out", type=Path, required=True)
-    reader.add_argument("--seconds", type=float, default=600, help="of one core, for each")
+    reader.add_argument("--texts", type=int, default=40_000, help="that the taken way is trained on")
     reader.add_argument("--seed", type=int, default=1)
     reader.add_argument("ways", nargs="*", default=list(WAYS), metavar="NAME", help=", ".join(WAYS))
     given = reader.parse_args()
@@ -105,13 +107,15 @@ def main() -> None:
         banks=load_banks(BANKS),
         pool=list(read_rows(given.run / "pool.jsonl")),
         folder=given.out,
-        seconds=given.seconds,
+        texts=given.texts,
         seed=given.seed,
     )
     for name in given.ways:
-        model, texts = bench.trained(name)
+        began = time.process_time()
+        model = bench.trained(name)
+        seconds = round(time.process_time() - began)
         worth = {} if given.unseen is None else _worth(model, vocabulary, given)
-        print(json.dumps({"way": name, "texts": texts, **worth}), flush=True)
+        print(json.dumps({"way": name, "cpu_s": seconds, **worth}), flush=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,15 +124,14 @@ class _Bench:
     banks: Banks
     pool: Sequence[Row]
     folder: Path
-    seconds: float
+    texts: int
     seed: int
 
-    def trained(self, name: str) -> tuple[DebertaV2ForSequenceClassification, int]:
-        """The model of this way, and how many texts it was trained on."""
+    def trained(self, name: str) -> DebertaV2ForSequenceClassification:
+        """The model of this way."""
         way, folder = WAYS[name], self.folder / name.replace(" ", "-").replace(",", "")
         if (folder / "model.safetensors").exists():
-            model = DebertaV2ForSequenceClassification.from_pretrained(folder).eval()
-            return model, int((folder / "texts").read_text())
+            return DebertaV2ForSequenceClassification.from_pretrained(folder).eval()
         folder.mkdir(parents=True, exist_ok=True)
         torch.manual_seed(self.seed)
         model = way.make(self.vocabulary)
@@ -139,26 +142,20 @@ class _Bench:
         rows = mixed(self.banks, self.pool, draw)
         if way.viewed:
             rows = _viewed(rows, draw)
-        left = self.seconds
         if way.masked:
-            left -= _guess_masked(model, feed(rows, self.vocabulary, draw), self.seconds * way.masked)
+            _guess_masked(model, feed(rows, self.vocabulary, draw), int(self.texts * way.masked / _BATCH))
         teach = None
         if way.teacher is not None:
-            teacher = self.trained(way.teacher)[0]
+            teacher = self.trained(way.teacher)
             teach = lambda ids: margins(teacher, ids)  # noqa: E731
         batches = feed(rows, self.vocabulary, draw, teach=teach)
         if way.mined:
             batches = _hard(batches, model)
+        steps = int(self.texts * way.share / _BATCH)
         with (folder / "log").open("w") as log:
-            began = time.process_time()
-            fit(model, batches, replace(way.plan, steps=_TIMED), folder, log)
-            each = (time.process_time() - began) / _TIMED
-            steps = max(1, int(left / each) - _TIMED)
             fit(model, batches, replace(way.plan, steps=steps), folder, log)
-        texts = 32 * (steps + _TIMED)
-        (folder / "texts").write_text(str(texts))
         model.save_pretrained(folder)
-        return model, texts
+        return model
 
 
 def _viewed(rows: Iterator[Row], rng: Random) -> Iterator[Row]:
@@ -179,17 +176,16 @@ def _hard(batches: Iterator[Batch], model: DebertaV2ForSequenceClassification) -
         yield Batch(ids=[ids[place] for place in kept], labels=[labels[place] for place in kept])
 
 
-def _guess_masked(model: DebertaV2ForSequenceClassification, batches: Iterator[Batch], seconds: float) -> float:
-    """Trains the encoder to guess pieces that are masked; the CPU seconds that it took."""
+def _guess_masked(model: DebertaV2ForSequenceClassification, batches: Iterator[Batch], steps: int) -> None:
+    """Trains the encoder to guess pieces that are masked."""
     width = model.config.hidden_size
     head = nn.Sequential(nn.Linear(width, width), nn.GELU(), nn.LayerNorm(width))
     words = model.deberta.embeddings.word_embeddings
     optimizer = torch.optim.AdamW([*model.deberta.parameters(), *head.parameters()], lr=4e-4, fused=True)
-    began, spent = time.process_time(), 0.0
     model.train()
-    while spent < seconds:
+    for step in range(steps):
         for group in optimizer.param_groups:
-            group["lr"] = 4e-4 * 0.5 * (1 + math.cos(math.pi * spent / seconds))
+            group["lr"] = 4e-4 * 0.5 * (1 + math.cos(math.pi * step / steps))
         tokens, mask = padded(next(batches).ids)
         chosen = (torch.rand(tokens.shape) < _MASKED) & (tokens > _MASK)
         hidden = model.deberta(torch.where(chosen, _MASK, tokens), attention_mask=mask).last_hidden_state[chosen]
@@ -198,8 +194,6 @@ def _guess_masked(model: DebertaV2ForSequenceClassification, batches: Iterator[B
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad()
-        spent = time.process_time() - began
-    return spent
 
 
 def _worth(
