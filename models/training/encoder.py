@@ -89,6 +89,8 @@ def _config(vocabulary: int, hidden: int, layers: int, heads: int, inner: int, s
         max_relative_positions=-1,
         type_vocab_size=0,
         layer_norm_eps=1e-12,
+        hidden_dropout_prob=0.0,  # no text is read twice, and a mask of every layer takes long
+        attention_probs_dropout_prob=0.0,
         pooler_hidden_size=hidden,
         pad_token_id=0,
         num_labels=2,

@@ -30,7 +30,7 @@ class Plan:
     steps: int
     rate: float
     taught: float = 0.0
-    calm: float = 0.05
+    calm: float = 0.0
     attack_weight: float = 1.0
 
 

@@ -76,7 +76,7 @@ WAYS: Mapping[str, Way] = MappingProxyType(
     {
         "taken": Way(make=_minilm(0, 2, 5)),
         "dropout": Way(make=_minilm(0, 2, 5), dropout=0.1),
-        "no penalty": Way(make=_minilm(0, 2, 5), plan=replace(_PLAN, calm=0.0)),
+        "penalty": Way(make=_minilm(0, 2, 5), plan=replace(_PLAN, calm=0.05)),
         "views": Way(make=_minilm(0, 2, 5), viewed=True),
         "mined": Way(make=_minilm(0, 2, 5), mined=True),
         "masked first": Way(make=_minilm(0, 2, 5), share=0.6, masked=0.4),
