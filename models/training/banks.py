@@ -16,9 +16,10 @@ import yaml
 
 from models.training.row import KINDS
 
-__all__ = ["BANKS", "HERE", "BankError", "Banks", "Carrier", "Harmless", "Lead", "Whole", "load_banks"]
+__all__ = ["BANKS", "HERE", "UNSEEN", "BankError", "Banks", "Carrier", "Harmless", "Lead", "Whole", "load_banks"]
 
 BANKS = Path(__file__).parent / "banks"
+UNSEEN = Path(__file__).parent / "unseen"  # by other writers: recipes are chosen by them, nothing is trained on them
 HERE = "⟦here⟧"
 _SLOT = re.compile(r"\{([A-Za-z_]+)\}")
 
@@ -89,9 +90,9 @@ class Banks:
         return _SLOT.sub(word, text)
 
 
-def load_banks(folder: Path) -> Banks:
+def load_banks(folder: Path, slots_file: Path = BANKS / "slots.yaml") -> Banks:
     """Raises BankError for what is no bank."""
-    slots = {name: tuple(str(word) for word in words) for name, words in _yaml(folder / "slots.yaml").items()}
+    slots = {name: tuple(str(word) for word in words) for name, words in _yaml(slots_file).items()}
     goals: list[str] = []
     leads: list[Lead] = []
     wholes: list[Whole] = []

@@ -1,8 +1,9 @@
 """Ways of training beside the one that is taken, each for about the same time, measured on texts by other writers:
-`python -m models.training.tried --run RUN --unseen BANKS --out FOLDER [NAME...]`.
+`python -m models.training.tried --run RUN --out FOLDER [NAME...]`.
 
-`RUN` is a folder of `models.training` (its tokenizer, pool and left-out rows are used); `BANKS` holds families that
-are not in this checkout's banks. The table of `RESULTS.md` is made of the lines that this prints.
+`RUN` is a folder of `models.training`: its tokenizer, pool and left-out rows are used. The other writers' families are
+in `unseen/`, put into the documents and with the goals of the banks; nothing is trained on them. The table of
+`RESULTS.md` is made of the lines that this prints.
 """
 
 import argparse
@@ -21,7 +22,7 @@ from tokenizers import Tokenizer
 from torch import nn
 from transformers import DebertaV2ForSequenceClassification
 
-from models.training.banks import BANKS, Banks, load_banks
+from models.training.banks import BANKS, UNSEEN, Banks, load_banks
 from models.training.compare import Compared, by_source
 from models.training.compose import attacks, harmless
 from models.training.encoder import Shape, fresh, pretrained_folder, warm
@@ -35,7 +36,7 @@ from shield.tiers.views import views
 __all__ = ["WAYS", "Way"]
 
 _BATCH = 32
-_UNSEEN = 3_000  # texts of either label
+_TEXTS = 3_000  # texts of either label
 _HELD = 250  # texts of a left-out source
 _STRIDE = 62
 _LENGTH = 128
@@ -93,7 +94,6 @@ def main() -> None:
     """Reads the command line; one line of JSON for each way."""
     reader = argparse.ArgumentParser(prog="python -m models.training.tried", description=__doc__)
     reader.add_argument("--run", type=Path, required=True)
-    reader.add_argument("--unseen", type=Path, help="without it, they are trained and not measured")
     reader.add_argument("--out", type=Path, required=True)
     reader.add_argument("--texts", type=int, default=40_000, help="that the taken way is trained on")
     reader.add_argument("--seed", type=int, default=1)
@@ -114,8 +114,7 @@ def main() -> None:
         began = time.process_time()
         model = bench.trained(name)
         seconds = round(time.process_time() - began)
-        worth = {} if given.unseen is None else _worth(model, vocabulary, given)
-        print(json.dumps({"way": name, "cpu_s": seconds, **worth}), flush=True)
+        print(json.dumps({"way": name, "cpu_s": seconds, **_worth(model, vocabulary, given.run)}), flush=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,13 +195,12 @@ def _guess_masked(model: DebertaV2ForSequenceClassification, batches: Iterator[B
         optimizer.zero_grad()
 
 
-def _worth(
-    model: DebertaV2ForSequenceClassification, vocabulary: Vocabulary, given: argparse.Namespace
-) -> dict[str, object]:
+def _worth(model: DebertaV2ForSequenceClassification, vocabulary: Vocabulary, run: Path) -> dict[str, object]:
     """On other writers' families, and the mean over the left-out sources."""
-    banks = load_banks(given.unseen)
+    banks, others = load_banks(BANKS), load_banks(UNSEEN)
+    banks = replace(banks, leads=others.leads, wholes=others.wholes, harmless=others.harmless)
     draw = Random("unseen")
-    rows = [*islice(attacks(banks, draw), _UNSEEN), *islice(harmless(banks, draw), _UNSEEN)]
+    rows = [*islice(attacks(banks, draw), _TEXTS), *islice(harmless(banks, draw), _TEXTS)]
     scores = _scores(model, vocabulary, rows)
     shown: dict[str, object] = {}
     for kind in ("tool_result", "prose"):
@@ -210,7 +208,7 @@ def _worth(
         bad = [score for row, score in zip(rows, scores, strict=True) if row.kind == kind and row.label]
         shown[kind] = _numbers(measure(bad, good))
     families: dict[str, list[Row]] = {}
-    for row in read_rows(given.run / "held.jsonl"):
+    for row in read_rows(run / "held.jsonl"):
         if row.source != "generated":
             families.setdefault(f"{row.family} {row.kind}", []).append(row)
     left = [

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from models.training.banks import BANKS, HERE, BankError, load_banks
+from models.training.banks import BANKS, HERE, UNSEEN, BankError, load_banks
 from models.training.compose import attacks, goal_of, harmless
 from models.training.disguise import DISGUISES
 from models.training.public import HELD, public
@@ -20,14 +20,19 @@ def banks():
     return load_banks(BANKS)
 
 
-def test_there_is_enough_of_everything_and_nothing_twice(banks):
-    texts = [
-        *banks.goals,
-        *(lead.text for lead in banks.leads),
-        *(whole.text for whole in banks.wholes),
-        *(carrier.text for carrier in banks.carriers),
-        *(entry.text for entry in banks.harmless),
-    ]
+@pytest.fixture(scope="module")
+def unseen():
+    return load_banks(UNSEEN)
+
+
+def every_text(banks):
+    entries = (*banks.leads, *banks.wholes, *banks.carriers, *banks.harmless)
+    return [*banks.goals, *(entry.text for entry in entries)]
+
+
+def test_there_is_enough_of_everything_and_nothing_twice(banks, unseen):
+    texts = every_text(banks) + every_text(unseen)
+    assert len(every_text(unseen)) >= 1_500
     assert [text for text, times in Counter(texts).items() if times > 1] == []
     assert len(banks.goals) >= 500
     assert len(banks.leads) >= 800
@@ -44,10 +49,10 @@ def runs(text, words=8):
     return {" ".join(told[at : at + words]) for at in range(len(told) - words + 1)}
 
 
-def test_nothing_is_taken_from_what_the_classifier_is_measured_on(banks):
+def test_nothing_is_taken_from_what_the_classifier_is_measured_on(banks, unseen):
     held = {run for row in public(shared("data/tier1"), HELD, Random(1)) if row.label for run in runs(row.text)}
     assert len(held) > 10_000
-    texts = [*banks.goals, *(entry.text for entry in (*banks.leads, *banks.wholes))]
+    texts = [*banks.goals, *(entry.text for one in (banks, unseen) for entry in (*one.leads, *one.wholes))]
     same = {run for text in texts for run in runs(text)} & held
     assert {run for run in same if len(set(run.split())) >= 5} == set()
 
@@ -109,7 +114,6 @@ def test_a_disguise_keeps_something_to_read(name):
     ],
 )
 def test_a_bank_that_is_none_is_refused(tmp_path, name, content, says):
-    (tmp_path / "slots.yaml").write_text("name: [x]\n")
     path = tmp_path / name
     path.parent.mkdir()
     path.write_text(content)
