@@ -17,8 +17,8 @@ def main() -> None:
     reader.add_argument("--seed", type=int, default=20261122)
     reader.add_argument("--layers", default="0,2,5", help="which of the encoder's six layers are kept")
     reader.add_argument("--teacher-steps", type=int, default=0, help="batches of 32; by default there is no teacher")
-    reader.add_argument("--student-steps", type=int, default=6_000, help="batches of 32")
-    reader.add_argument("--wide-rows", type=int, default=200_000, help="texts that the wide part sees")
+    reader.add_argument("--student-steps", type=int, default=7_500, help="batches of 32")
+    reader.add_argument("--wide-rows", type=int, default=250_000, help="texts that the wide part sees")
     given = reader.parse_args()
     run(
         Course(
