@@ -16,10 +16,24 @@ import yaml
 
 from models.training.row import KINDS
 
-__all__ = ["BANKS", "HERE", "UNSEEN", "BankError", "Banks", "Carrier", "Harmless", "Lead", "Whole", "load_banks"]
+__all__ = [
+    "BANKS",
+    "HERE",
+    "THRESHOLDS",
+    "UNSEEN",
+    "BankError",
+    "Banks",
+    "Carrier",
+    "Harmless",
+    "Lead",
+    "Whole",
+    "load_banks",
+]
 
 BANKS = Path(__file__).parent / "banks"
-UNSEEN = Path(__file__).parent / "unseen"  # by other writers: recipes are chosen by them, nothing is trained on them
+# By other writers, and nothing is trained on them: what recipes are chosen by, and harmless texts that set thresholds.
+UNSEEN = Path(__file__).parent / "unseen"
+THRESHOLDS = Path(__file__).parent / "thresholds"
 HERE = "⟦here⟧"
 _SLOT = re.compile(r"\{([A-Za-z_]+)\}")
 

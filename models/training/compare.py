@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from models.training.report import interval, measure
-from models.training.row import Row
+from models.training.row import WRITTEN, Row
 from shield.types import Answer
 
 __all__ = ["Compared", "by_source", "shipped_table", "sources_table"]
@@ -26,17 +26,18 @@ class Compared:
 
 
 def by_source(rows: Sequence[Row], scores: Mapping[str, Sequence[float]]) -> list[Compared]:
-    """`scores` maps each scorer's name to its score of every row; higher is more of an attack."""
+    """`scores` maps each scorer's name to its score of every row; higher is more of an attack. Attacks of other writers
+    are held against those writers' harmless texts, which are harder than what machines are full of."""
     found = []
-    clean: dict[str, list[int]] = {}
+    clean: dict[tuple[str, bool], list[int]] = {}
     bad: dict[tuple[str, str], list[int]] = {}
     for place, row in enumerate(rows):
         if row.label:
             bad.setdefault((_name(row), row.kind), []).append(place)
         elif row.source != "generated":
-            clean.setdefault(row.kind, []).append(place)
+            clean.setdefault((row.kind, row.source == WRITTEN), []).append(place)
     for (source, kind), places in sorted(bad.items()):
-        against = clean.get(kind, [])
+        against = clean.get((kind, rows[places[0]].source == WRITTEN), [])
         if len(places) < _LEAST or not against:
             continue
         for scorer, values in scores.items():
@@ -65,7 +66,7 @@ def sources_table(compared: Iterable[Compared]) -> str:
     for one in compared:
         shown = " | ".join(_share(one.recalls[share]) for share in SHARES)
         lines.append(f"| {one.source} ({one.kind}, {one.attacks}) | {one.scorer} | {one.auc:.3f} | {shown} |")
-        if not one.source.startswith("generated"):
+        if not one.source.startswith(("generated", WRITTEN)):
             values = [1.0, one.auc, *(one.recalls[share][0] for share in SHARES)]
             before = sums.setdefault(one.scorer, [0.0] * len(values))
             sums[one.scorer] = [old + new for old, new in zip(before, values, strict=True)]
@@ -83,7 +84,7 @@ def shipped_table(rows: Sequence[Row], answers: Mapping[str, Sequence[Answer]]) 
     groups: dict[tuple[int, str, str], list[int]] = {}
     for place, row in enumerate(rows):
         groups.setdefault((-row.label, _name(row), row.kind), []).append(place)
-        if not row.label and row.source != "generated":
+        if not row.label and row.source not in ("generated", WRITTEN):
             groups.setdefault((1, "all left-out harmless", row.kind), []).append(place)
     for (label, source, kind), places in sorted(groups.items()):
         cells = []

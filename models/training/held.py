@@ -1,16 +1,17 @@
 """What the classifier is measured on: sources that neither training nor thresholds saw, attacks and harmless."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from random import Random
 
-from models.training.banks import Banks
-from models.training.compose import attacks, harmless
+from models.training.banks import THRESHOLDS, UNSEEN, Banks, load_banks
+from models.training.compose import attacks, goal_of, harmless
 from models.training.dojo import dojo
 from models.training.ordinary import Part, ordinary
 from models.training.public import CALIBRATED, HELD, public
-from models.training.row import KINDS, Row
+from models.training.row import KINDS, WRITTEN, Row
 
 __all__ = ["calibration", "held"]
 
@@ -24,11 +25,13 @@ def calibration(data: Path, banks: Banks, seed: int) -> Iterator[Row]:
     """Harmless texts that set the thresholds, by kind; hard ones of the banks are among them."""
     yield from public(data, CALIBRATED, Random(f"{seed} calibration public"))
     yield from ordinary(Random(f"{seed} calibration"), Part.CALIBRATE, dict.fromkeys(_ORDINARY_KINDS, _CALIBRATED))
+    yield from _written(load_banks(THRESHOLDS), banks, Random(f"{seed} calibration written"))
     yield from islice(harmless(banks, Random(f"{seed} calibration banks")), _GENERATED)
 
 
 def held(data: Path, wheel: Path | None, banks: Banks, seed: int) -> Iterator[Row]:
-    """The rows of the report. Those of source `generated` only say that the banks were learnt."""
+    """The rows of the report. Those of source `generated` only say that the banks were learnt; those of `WRITTEN`, by
+    which recipes are chosen, what becomes of other writers' texts, half of whose harmless ones are meant to mislead."""
     sources = list(public(data, HELD, Random(f"{seed} held")))
     yield from sources
     yield from _injected(sources, Random(f"{seed} injected"))
@@ -36,8 +39,20 @@ def held(data: Path, wheel: Path | None, banks: Banks, seed: int) -> Iterator[Ro
     yield from ordinary(Random(f"{seed} ordinary"), Part.TEST, dict.fromkeys(_ORDINARY_KINDS, _ORDINARY))
     if wheel is not None:
         yield from dojo(wheel, Random(f"{seed} dojo"))
+    others = load_banks(UNSEEN)
+    yield from _written(others, banks, Random(f"{seed} written harmless"))
+    mixed = replace(banks, leads=others.leads, wholes=others.wholes)
+    for row in islice(attacks(mixed, Random(f"{seed} written attacks")), _GENERATED):
+        yield replace(row, family="written-attacks", source=WRITTEN)
     yield from islice(attacks(banks, Random(f"{seed} attacks")), _GENERATED)
     yield from islice(harmless(banks, Random(f"{seed} harmless")), _GENERATED)
+
+
+def _written(others: Banks, banks: Banks, rng: Random) -> Iterator[Row]:
+    """Each harmless text of `others` once, its slots filled from `banks`."""
+    for entry in others.harmless:
+        text = banks.filled(entry.text, rng, goal_of(banks, rng))
+        yield Row(text=text, label=0, kind=entry.kind, family="written-harmless", source=WRITTEN)
 
 
 def _injected(rows: list[Row], rng: Random) -> Iterator[Row]:

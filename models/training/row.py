@@ -5,9 +5,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-__all__ = ["KINDS", "Row", "read_rows", "write_rows"]
+__all__ = ["KINDS", "WRITTEN", "Row", "read_rows", "write_rows"]
 
 KINDS = ("prose", "tool_result", "command", "code", "url")
+WRITTEN = "written"  # the source of texts by writers of whom training has read nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from models.training.banks import BANKS, HERE, UNSEEN, BankError, load_banks
+from models.training.banks import BANKS, HERE, THRESHOLDS, UNSEEN, BankError, load_banks
 from models.training.compose import attacks, goal_of, harmless
 from models.training.disguise import DISGUISES
 from models.training.public import HELD, public
@@ -31,8 +31,10 @@ def every_text(banks):
 
 
 def test_there_is_enough_of_everything_and_nothing_twice(banks, unseen):
-    texts = every_text(banks) + every_text(unseen)
+    thresholds = every_text(load_banks(THRESHOLDS))
+    texts = every_text(banks) + every_text(unseen) + thresholds
     assert len(every_text(unseen)) >= 1_500
+    assert len(thresholds) >= 800
     assert [text for text, times in Counter(texts).items() if times > 1] == []
     assert len(banks.goals) >= 500
     assert len(banks.leads) >= 800

@@ -5,7 +5,10 @@ from random import Random
 
 import pytest
 
+from models.training.compare import by_source, shipped_table, sources_table
 from models.training.report import auc, interval, measure, threshold_at
+from models.training.row import WRITTEN, Row
+from shield.types import Answer
 
 
 def test_auc_is_the_share_of_pairs_in_order():
@@ -38,3 +41,24 @@ def test_a_measure_counts_what_is_above():
     assert found.recalls[0.0][0] == 1.0
     assert found.auc == 1.0
     assert (found.attacks, found.harmless) == (4, 100)
+
+
+def test_texts_of_other_writers_are_held_against_each_other_and_stay_out_of_the_mean():
+    def rows(count, label, family, source):
+        return [Row(text="t", label=label, kind="prose", family=family, source=source) for _ in range(count)]
+
+    told = [
+        *rows(10, 1, "public-attacks", "public"),
+        *rows(10, 0, "public-clean", "public"),
+        *rows(10, 1, "written-attacks", WRITTEN),
+        *rows(10, 0, "written-harmless", WRITTEN),
+        *rows(10, 0, "drawn", "generated"),
+    ]
+    scores = [2.0] * 10 + [1.0] * 10 + [2.0] * 10 + [3.0] * 10 + [9.0] * 10
+    compared = by_source(told, {"it": scores})
+    assert {one.source: one.auc for one in compared} == {"public-attacks": 1.0, "written-attacks": 0.0}
+    assert {one.harmless for one in compared} == {10}
+    assert "**mean of 1 left-out sources** | it | 1.000" in sources_table(compared)
+    shown = shipped_table(told, {"it": [Answer.NO_OBJECTION] * 20 + [Answer.ESCALATE] * 30})
+    assert "| all left-out harmless (prose, 10) | harmless | 0.0 % (0.0 to 27.8) | 0.0 % (0.0 to 27.8) |" in shown
+    assert "| written-harmless (prose, 10) | harmless | 0.0 % (0.0 to 27.8) | 100.0 % (72.2 to 100.0) |" in shown
