@@ -17,7 +17,7 @@ from models.training.feed import mixed
 from models.training.peers import governance, grams
 from models.training.report import interval
 from models.training.robust import CHANGES, changed
-from models.training.row import Row, read_rows
+from models.training.row import WRITTEN, Row, read_rows
 from shield.heuristics.load import load_heuristics
 from shield.model.holder import ModelHolder
 from shield.tiers.texts import Judged, Text, TextJudge
@@ -60,6 +60,10 @@ _CHANGES = """
 Of attacks in tool results, 200 drawn from all that are shorter than 1,200 characters, how many are still blocked, sent
 up, or marked as not read whole after each change. What is padded to 100 kB is too long to be read whole by the
 classifier, and Shield trusts no result for which that holds.
+
+"""
+_WRITTEN = """
+The same with 200 attacks by writers of whom training has read nothing:
 
 """
 
@@ -133,8 +137,11 @@ def main(show: Callable[[str], None] = print) -> None:
     pool = list(read_rows(given.run / "pool.jsonl"))
     fitted = islice(mixed(load_banks(BANKS), pool, Random(given.seed)), _FITTED)
     sources, shipped, numbers = measured(rows, judge, TextJudge(heuristics, NO_MODEL), fitted)
-    changes = robustness(rows, judge, Random(given.seed))
-    text = f"{_HEAD}{sources}\n## At the shipped thresholds\n\n{shipped}{_CHANGES}{changes}"
+    known = robustness([row for row in rows if row.source != WRITTEN], judge, Random(given.seed))
+    written = robustness(
+        [row for row in rows if row.source == WRITTEN or not row.label], judge, Random(f"{given.seed} written")
+    )
+    text = f"{_HEAD}{sources}\n## At the shipped thresholds\n\n{shipped}{_CHANGES}{known}{_WRITTEN}{written}"
     (given.run / "measured.md").write_text(text, encoding="utf-8")
     (given.run / "measured.json").write_text(json.dumps(numbers), encoding="utf-8")
     show(text)
