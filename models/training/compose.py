@@ -3,7 +3,8 @@ the user and slipped in by somebody else. Seeded: the same seed gives the same r
 
 import html
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from random import Random
 
 from models.training.banks import HERE, Banks, Carrier
@@ -21,6 +22,7 @@ _RARE = 4
 _DISGUISED = 0.22
 _INDIRECT_WHOLES = 0.4  # of what is slipped into documents
 _TABLES = 0.07  # of the documents
+_FOUND = 0.15  # of the documents, where there are some that were found and not written for this
 _PIECES = 0.4  # of the clean documents, how many are only a line or a field of one
 # What is harmless from its own speaker, or as a whole, is not so in the middle of a document.
 _OUT_OF_PLACE = (
@@ -75,15 +77,15 @@ _ASKS = (
 )
 
 
-def attacks(banks: Banks, rng: Random) -> Iterator[Row]:
-    """Attacks without end."""
+def attacks(banks: Banks, rng: Random, documents: Sequence[Row] = ()) -> Iterator[Row]:
+    """Attacks without end. `documents` are harmless ones in which some are planted, at any word."""
     while True:
         draw = rng.random()
         if draw < 0.62:
             text, family = injection(banks, rng)
-            carrier = _carrier(banks, rng)
+            carrier = _carrier(banks, documents, rng)
             if draw < 0.47 or family in _NEEDS_A_DOCUMENT:
-                text = _placed(banks, carrier, text, rng)
+                text = _placed(carrier, text, rng)
                 kind = carrier.kind
             else:
                 kind = "tool_result"
@@ -101,18 +103,19 @@ def attacks(banks: Banks, rng: Random) -> Iterator[Row]:
         yield Row(text=text, label=1, kind=kind, family=family)
 
 
-def harmless(banks: Banks, rng: Random) -> Iterator[Row]:
-    """Harmless texts without end: clean carriers, wishes of the user, and what only looks like an attack."""
+def harmless(banks: Banks, rng: Random, documents: Sequence[Row] = ()) -> Iterator[Row]:
+    """Harmless texts without end: clean carriers, wishes of the user, and what only looks like an attack. In some of
+    `documents` something ordinary is planted."""
     while True:
         draw = rng.random()
         if draw < 0.4:
-            carrier = _carrier(banks, rng)
+            carrier = _carrier(banks, documents, rng)
             text, family, kind = _clean(banks, carrier, rng), carrier.family, carrier.kind
             if rng.random() < _TABLES:
                 # whole: what is read of it is cut by tokens, of which the blanks between columns are none
                 text, family, kind = table(rng), "tables", "tool_result"
             elif rng.random() < _PIECES:
-                text = piece(banks.filled(carrier.text, rng).replace(HERE, ""), rng)
+                text = piece(carrier.text.replace(HERE, ""), rng)
             elif rng.random() < 0.2:
                 text = _wrapped(text, rng)
         elif draw < 0.55:
@@ -126,10 +129,26 @@ def harmless(banks: Banks, rng: Random) -> Iterator[Row]:
         yield Row(text=text, label=0, kind=kind, family=family)
 
 
-def _carrier(banks: Banks, rng: Random) -> Carrier:
+def _carrier(banks: Banks, documents: Sequence[Row], rng: Random) -> Carrier:
+    """One with its slots filled."""
     if rng.random() < _TABLES:
         return Carrier(text=table(rng, HERE), family="tables", kind="tool_result")
-    return rng.choice(banks.carriers)
+    if documents and rng.random() < _FOUND:
+        return _opened(rng.choice(documents), rng)
+    carrier = rng.choice(banks.carriers)
+    return replace(carrier, text=banks.filled(carrier.text, rng))
+
+
+def _opened(document: Row, rng: Random) -> Carrier:
+    """`document` with a place between two of its lines or, as often, of its words."""
+    text = document.text
+    sign = "\n" if "\n" in text and rng.random() < 0.5 else " "
+    places = [0, *(place + 1 for place, letter in enumerate(text) if letter == sign), len(text)]
+    at = rng.choice(places)
+    before, after = text[:at], text[at:]
+    if before and not before[-1].isspace():
+        before += sign
+    return Carrier(text=f"{before}{HERE}{sign if after else ''}{after}", family=document.family, kind=document.kind)
 
 
 def injection(banks: Banks, rng: Random) -> tuple[str, str]:
@@ -153,9 +172,9 @@ def goal_of(banks: Banks, rng: Random) -> dict[str, str]:
     return {"goal": goal, "Goal": goal[:1].upper() + goal[1:]}
 
 
-def _placed(banks: Banks, carrier: Carrier, text: str, rng: Random) -> str:
+def _placed(carrier: Carrier, text: str, rng: Random) -> str:
     """The carrier around `text`, which stands at one of its places; cut to a window that holds the text."""
-    parts = banks.filled(carrier.text, rng).split(HERE)
+    parts = carrier.text.split(HERE)
     at = rng.randrange(1, len(parts))
     before, after = "".join(parts[:at]), "".join(parts[at:])
     text = _fitting(carrier, before, text)
@@ -167,7 +186,7 @@ def _placed(banks: Banks, carrier: Carrier, text: str, rng: Random) -> str:
 def _clean(banks: Banks, carrier: Carrier, rng: Random) -> str:
     """The carrier with its places left empty or, as often, with something ordinary in them: an empty field must not
     come to mean a clean document."""
-    parts = banks.filled(carrier.text, rng).split(HERE)
+    parts = carrier.text.split(HERE)
     text = parts[0]
     ordinary = [
         entry

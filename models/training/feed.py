@@ -14,12 +14,14 @@ from models.training.vocabulary import Vocabulary
 __all__ = ["feed", "mixed"]
 
 _CHUNK = 32  # batches that are sorted together
+_DOCUMENTS = ("tool_result", "code")  # kinds of text that somebody else's words can stand in
 _SHARES = (0.44, 0.36, 0.20)  # generated attacks, generated harmless, public
 
 
 def mixed(banks: Banks, pool: Sequence[Row], rng: Random) -> Iterator[Row]:
     """Rows without end. A public row is drawn from `pool`, each family as often as the root of its size says."""
-    bad, good = attacks(banks, rng), harmless(banks, rng)
+    documents = [row for row in pool if not row.label and row.kind in _DOCUMENTS]
+    bad, good = attacks(banks, rng, documents), harmless(banks, rng, documents)
     families: dict[str, list[Row]] = {}
     for row in pool:
         families.setdefault(row.family, []).append(row)

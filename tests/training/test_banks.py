@@ -11,7 +11,7 @@ from models.training.banks import BANKS, HERE, THRESHOLDS, UNSEEN, BankError, lo
 from models.training.compose import attacks, goal_of, harmless
 from models.training.disguise import DISGUISES
 from models.training.public import HELD, public
-from models.training.row import KINDS, read_rows, write_rows
+from models.training.row import KINDS, Row, read_rows, write_rows
 from shared_data import shared
 
 
@@ -93,6 +93,21 @@ def test_rows_fit_a_window_and_show_no_mark(banks):
 def test_every_carrier_comes_clean_and_poisoned(banks):
     clean = {row.family for row in islice(harmless(banks, Random(5)), 6_000)}
     assert {carrier.family for carrier in banks.carriers} <= clean
+
+
+@pytest.mark.parametrize(
+    "text", ["One line {name} of it.\nAnother, of more words\n", '{"a": "some words", "b": []}', "word"]
+)
+def test_a_document_found_comes_clean_and_poisoned_at_any_of_its_words(banks, text):
+    document = Row(text=text, label=0, kind="code", family="found", source="machine")
+    good = [row.text for row in islice(harmless(banks, Random(5), [document]), 3_000) if row.family == "found"]
+    kept = set(re.findall(r"\w+", text))
+    assert any(set(re.findall(r"\w+", said)) <= kept for said in good)
+    assert any(not set(re.findall(r"\w+", said)) <= kept for said in good), "nothing ordinary planted"
+    first, last = text.split()[0], text.split()[-1]
+    bad = [row.text for row in islice(attacks(banks, Random(5), [document]), 3_000) if first in row.text]
+    assert any(said.startswith(first) for said in bad)
+    assert any(said.rstrip().endswith(last) and not said.startswith(first) for said in bad)
 
 
 @pytest.mark.parametrize("name", DISGUISES)
