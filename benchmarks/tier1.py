@@ -20,12 +20,13 @@ def rows() -> Iterator[Row]:
 
 
 def _heuristics() -> Row:
-    """`tier1.heuristics10k`: every rule and every kind of secret over 10 kB of this project's pages, its code and its
-    change log, which speak of agents, instructions and tokens more than most, against every pattern by itself."""
+    """`tier1.heuristics10k`: every rule and every kind of secret over 10 kB of this project's pages and code, which
+    speak of agents, instructions and tokens more than most, against every pattern by itself. Each text comes again only
+    after all others have, as it does at work: what RE2 remembers of ten in turn says nothing of the eleventh."""
     heuristics = load_heuristics(data_folder("policies") / "heuristics")
     pages = sorted((ROOT / "docs").rglob("*.md"))
-    code = sorted((ROOT / "shield" / "pipeline").glob("*.py"))
-    parts = [*_parts(pages, 5), *_parts(code, 4), *_parts([ROOT / "CHANGELOG.md"], 1)]
+    code = sorted((ROOT / "shield").rglob("*.py"))
+    parts = [*_parts(pages, 24), *_parts(code, 24)]
     options = re2.Options()
     options.case_sensitive = False
     alone = [re2.compile(one.text, options) for rule in heuristics.rules.values() for one in rule.patterns]

@@ -15,6 +15,10 @@ MAX_PATTERNS: Final = 5_000  # RE2's filter has refused more by 20,000
 # RE2 instructions. Where its automaton does not fit into its memory, RE2 takes a step for each of them and each byte.
 MAX_PROGRAM: Final = 5_000
 _MEMORY: Final = 1 << 20  # bytes of one pattern's automaton
+# Patterns that one pass looks for the needed pieces of. RE2 gives a pass 8 MB for its states and forgets them when they
+# do not fit. Measured over 500 pages, licences and files of code, 10 kB each: .2 to .3 ms with 60 to 90, .7 with 150,
+# 1.8 with 215, 4 with all 430.
+_A_PASS: Final = 80
 # Measured over pages, licences, code and changelogs in parts of 10 kB: with six 1.0 to 1.4 ms, with one 1.3 to 2.6;
 # with sixteen, or with less memory, the automata are built again and again.
 _TOGETHER: Final = 6
@@ -38,7 +42,8 @@ class Filter:
     """The `patterns` of all rules, by number.
 
     Three steps, each exact and cheaper than the next: which patterns have their needed pieces of text in it (one pass
-    for all), which of these match together with their neighbours (one pass for up to `_TOGETHER`), where each matches.
+    for `_A_PASS`), which of these match together with their neighbours (one pass for up to `_TOGETHER`), where each
+    matches.
     """
 
     def __init__(self, wanted: Sequence[tuple[HeuristicRule, Pattern]]) -> None:
@@ -46,23 +51,23 @@ class Filter:
         if len(wanted) > MAX_PATTERNS:
             rule, pattern = wanted[MAX_PATTERNS]
             raise _error(rule, "patterns", pattern, f"more than {MAX_PATTERNS} patterns together; join some")
-        self._filter = re2.Filter()
-        for rule, pattern in wanted:
-            try:
-                self._filter.Add(pattern.text, _options(case=rule.case))
-            except (re2.error, UnicodeError):
-                compiled(rule, "patterns", pattern)  # says what is wrong with it
-                raise
-        if wanted:
-            self._filter.Compile()
+        parts = [wanted[start : start + _A_PASS] for start in range(0, len(wanted), _A_PASS)]
+        self._filters = tuple(map(_filter, parts))
         self._regexes = tuple(
-            _fit(rule, "patterns", pattern, self._filter.re(number)) for number, (rule, pattern) in enumerate(wanted)
+            _fit(rule, "patterns", pattern, one.re(number))
+            for one, part in zip(self._filters, parts, strict=True)
+            for number, (rule, pattern) in enumerate(part)
         )
         self._gates, self._gate_of = _gates(wanted)
 
     def candidates(self, raw: bytes, among: Container[int]) -> Sequence[int]:
         """The numbers of the patterns that could match, ascending."""
-        found = [number for number in self._filter.Match(raw, True) or () if number in among] if self._regexes else []
+        found = [
+            number
+            for place, one in enumerate(self._filters)
+            for matched in one.Match(raw, True) or ()
+            if (number := place * _A_PASS + matched) in among
+        ]
         if len(raw) < _LONG:
             return found
         kept: list[int] = []
@@ -84,6 +89,18 @@ class Filter:
             count = first + len(raw[start:end].decode())
             seen = end
             yield first, count
+
+
+def _filter(wanted: Sequence[tuple[HeuristicRule, Pattern]]) -> "re2.Filter":
+    made = re2.Filter()
+    for rule, pattern in wanted:
+        try:
+            made.Add(pattern.text, _options(case=rule.case))
+        except (re2.error, UnicodeError):
+            compiled(rule, "patterns", pattern)  # says what is wrong with it
+            raise
+    made.Compile()
+    return made
 
 
 class _Gate:
