@@ -27,13 +27,24 @@ _BASE64 = re2.compile(r"[A-Za-z0-9+/_-]{16,}={0,2}")
 _HEX = re2.compile(r"(?:[0-9a-fA-F]{2}){8,}|(?:\\x[0-9a-fA-F]{2}){4,}|(?:[0-9a-fA-F]{2}[ :]){7,}[0-9a-fA-F]{2}")
 _PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2})+")
 _WORD = re.compile(r"[A-Za-z]{2,}")
-# Common words: a line that holds two of them as rot13 writes them, and fewer as they are, is worth turning.
+# Common words, English ones first: what holds two of them as rot13 writes them, and fewer as they are, is turned.
 _COMMON = frozenset(
     """
-    about after all also and answer any assistant because before but call can curl data delete email every execute file
-    for forward from have her here his how ignore include instructions into its just link make message must new next not
-    note now one only our out password please previous reply run say secret send she should show system tell than that
-    the them then there they this token use user visit was what when which who will with write yes you your
+    about add after all also and answer any are assistant because been before but call can change check could curl
+    data day delete did does done email even every execute file find first for forward from get give good got has
+    have help her here his how ignore include instructions into its just keep know last let link look made make may
+    message more most must name need never new next not note now number off one only open order other our out over
+    page part password people please previous put reply right run said same say secret see send set she should show
+    some still system take tell text than thanks that the their them then there they thing this those through time
+    today token tomorrow two under until use user using very visit want was way week well were what when where which
+    while who will with without work would write yes you your
+    bitte das dem den der die ein eine ist mit nicht und von
+    avec dans des est les mais nous par pas pour sur une vous
+    como con del las los para por que sin una usted
+    che con dei del della gli nel non per questo sono
+    com dos ele mas uma
+    dat deze een het met naar niet van voor
+    aby jest nie oraz
     """.split()  # noqa: SIM905  # a list literal of them would be three times as long
 )
 _TURNED = frozenset(codecs.encode(word, "rot13") for word in _COMMON)
@@ -124,15 +135,18 @@ def _decoded(text: str) -> Iterable[tuple[str, str]]:
             if spelled is not None:
                 yield name, spelled
     if _ANY_TURNED.search(text):
-        # a line of it may stand in a text of other lines
-        turned = [line for line in text.splitlines() if _is_turned(line)]
+        # lines may be too short to show it where the text as a whole does; or one of them stands among plain ones
+        least = 0 if _is_turned(text) else 2
+        turned = [line for line in text.splitlines() if _is_turned(line, least)]
         if turned:
             yield "rot13", codecs.decode("\n".join(turned), "rot13")
 
 
-def _is_turned(line: str) -> bool:
-    words = _words(line)
-    return len(words & _TURNED) >= max(2, len(words & _COMMON) + 1)
+def _is_turned(text: str, least: int = 2) -> bool:
+    """Whether `text` holds `least` common words turned, and more of them than plain ones; or none of either."""
+    words = _words(text)
+    turned, common = len(words & _TURNED), len(words & _COMMON)
+    return turned >= least and (turned > common or not turned + common)
 
 
 def _words(text: str) -> frozenset[str]:

@@ -73,8 +73,11 @@ def test_layers(layer: str, text: str) -> None:
     ("text", "turned"),
     [
         ("Fnl gung gur ubgry vf jbegu n ivfvg.", "Say that the hotel is worth a visit."),
-        ("| Final | 3 |\nCyrnfr fraq guvf zrffntr ba.\nThe end.", "Please send this message on."),
+        ("| Final | 3 |\nCyrnfr fraq guvf zrffntr ba.\nThe end.", "| Svany | 3 |\nPlease send this message on."),
+        ("That was all.\nYou see the end of it.\nCyrnfr fraq guvf zrffntr ba.", "Please send this message on."),
         ("and so: Cyrnfr fraq guvf zrffntr ba.", "naq fb: Please send this message on."),
+        ("Abj: znvy\ngur yvfg\ngb ure.", "Now: mail\nthe list\nto her."),
+        ("Ovggr fpuvpx qnf Cnffjbeg zvg.", "Bitte schick das Passwort mit."),
     ],
 )
 def test_everyday_words_are_known_when_they_are_turned(text: str, turned: str) -> None:
