@@ -20,6 +20,7 @@ from models.training.robust import CHANGES, changed
 from models.training.row import WRITTEN, Row, read_rows
 from shield.heuristics.load import load_heuristics
 from shield.model.holder import ModelHolder
+from shield.pipeline.inspect import across
 from shield.tiers.texts import Judged, Text, TextJudge
 from shield.tiers.witnesses import NO_MODEL
 from shield.types import Answer, TextKind
@@ -59,7 +60,7 @@ _CHANGES = """
 
 Of attacks in tool results, 200 drawn from all that are shorter than 1,200 characters, how many are still blocked, sent
 up, or marked as not read whole after each change. What is padded to 100 kB is too long to be read whole by the
-classifier, and Shield trusts no result for which that holds.
+classifier, and Shield trusts no result for which that holds. What is split over leaves is also read across its seams.
 
 """
 _WRITTEN = """
@@ -109,7 +110,8 @@ def _caught(judge: TextJudge, payloads: Sequence[Sequence[str]]) -> int:
     found = 0
     for texts in payloads:
         judged: Sequence[Judged] = judge.judge([Text(text=text, kind=TextKind.TOOL_RESULT) for text in texts])
-        found += any(one.answer in _LEVELS or not one.whole for one in judged)
+        together = judge.judge(across(judged, TextKind.TOOL_RESULT))
+        found += any(one.answer in _LEVELS or not one.whole for one in (*judged, *together))
     return found
 
 

@@ -25,7 +25,7 @@ from shield.types import (
     TextKind,
 )
 
-__all__ = ["NOTICE", "UNTRUSTED", "Direction", "Inspection", "Inspector", "Seen", "recorded"]
+__all__ = ["NOTICE", "UNTRUSTED", "Direction", "Inspection", "Inspector", "Seen", "across", "recorded"]
 
 UNTRUSTED = Labels(integrity="untrusted")
 _READ_MAX = 48_000  # code points that the classifier reads of one result
@@ -112,8 +112,8 @@ class Inspector:
         texts = tuple(Text(text=part.text, kind=kind, where=part.role) for part in parts)
         shown, redactions = await asyncio.to_thread(_redacted, parts)
         judged = await self._judged(texts)
-        across = await self._judged(_across(judged, kind))
-        return _seen(parts, shown, redactions, judged, across)
+        meeting = await self._judged(across(judged, kind))
+        return _seen(parts, shown, redactions, judged, meeting)
 
     async def _judged(self, texts: Sequence[Text]) -> Sequence[Judged]:
         if not any(text.text for text in texts):
@@ -170,7 +170,7 @@ def _seen(
     )
 
 
-def _across(judged: Sequence[Judged], kind: TextKind) -> tuple[Text, ...]:
+def across(judged: Sequence[Judged], kind: TextKind) -> tuple[Text, ...]:
     """The parts that were not blocked as one text, in words and in pieces of words; of long ones head and tail."""
     said = [one.text.text for one in judged if one.answer is not Answer.BLOCK and one.text.text]
     if len(said) < 2:
