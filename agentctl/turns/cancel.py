@@ -30,9 +30,7 @@ class Cancel:
         INVARIANT: the work is over when this returns or raises, whichever way; nothing goes on in the background.
         What was finished in spite of the switch is returned: it happened, and the history must say so.
         """
-        if self._event.is_set():
-            raise CancelledTurnError
-        task = asyncio.ensure_future(work())
+        task = asyncio.ensure_future(self._begun(work))
         stop = asyncio.ensure_future(self._event.wait())
         try:
             await asyncio.wait({task, stop}, return_when=asyncio.FIRST_COMPLETED)
@@ -41,6 +39,12 @@ class Cancel:
         if task.cancelled():
             raise CancelledTurnError
         return task.result()
+
+    async def _begun(self, work: Callable[[], Awaitable[T]]) -> T:
+        # asked where the work begins: what runs before a new task does may have set the switch
+        if self._event.is_set():
+            raise CancelledTurnError
+        return await work()
 
 
 async def wound_down(work: Iterable["asyncio.Future[Any]"]) -> None:

@@ -44,6 +44,24 @@ def test_work_that_is_done_is_returned_and_work_that_fails_fails():
     asyncio.run(run())
 
 
+def test_work_does_not_begin_where_the_work_before_it_set_the_switch():
+    async def run():
+        cancel, begun = Cancel(), []
+
+        async def stops():
+            begun.append("first")
+            cancel.set()
+
+        async def works():
+            begun.append("second")
+
+        both = await asyncio.gather(cancel.guard(stops), cancel.guard(works), return_exceptions=True)
+        assert begun == ["first"]
+        assert [type(one) for one in both] == [type(None), CancelledTurnError]
+
+    asyncio.run(run())
+
+
 def test_cancelled_work_has_wound_down_when_guard_returns():
     async def run():
         cancel, log, begun = Cancel(), [], asyncio.Event()
