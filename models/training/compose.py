@@ -48,6 +48,13 @@ _NEEDS_A_DOCUMENT = (
     "footer",
     "d_triggers",
     "d_gentle",
+    "v_files",
+    "w_plain",
+    "aa_leads",
+    "ab_leads",
+    "ac_leads",
+    "ad_leads",
+    "af_short",
 )
 _FIELDS = (
     "content",
