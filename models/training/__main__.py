@@ -1,7 +1,10 @@
 """`python -m models.training --out FOLDER`: trains the classifier, goes on where a run was cut off, and scores it."""
 
 import argparse
+import os
 from pathlib import Path
+
+import torch
 
 from models.training.course import Course, run
 
@@ -16,9 +19,11 @@ def main() -> None:
     reader.add_argument("--dojo", type=Path, help="the wheel of agentdojo, to be scored on")
     reader.add_argument("--seed", type=int, default=20261122)
     reader.add_argument("--layers", default="0,2,5", help="which of the encoder's six layers are kept")
-    reader.add_argument("--teacher-steps", type=int, default=0, help="batches of 32; by default there is no teacher")
-    reader.add_argument("--student-steps", type=int, default=7_500, help="batches of 32")
-    reader.add_argument("--wide-rows", type=int, default=250_000, help="texts that the wide part sees")
+    reader.add_argument("--guess-steps", type=int, default=2_400, help="batches whose hidden pieces it guesses first")
+    reader.add_argument("--judge-steps", type=int, default=2_000, help="batches that it then learns to judge")
+    reader.add_argument("--batch", type=int, default=512, help="texts in a batch")
+    reader.add_argument("--workers", type=int, default=_workers(), help="processes that write texts; 0: none but this")
+    reader.add_argument("--wide-rows", type=int, default=1_000_000, help="texts that the wide part sees")
     given = reader.parse_args()
     run(
         Course(
@@ -27,11 +32,18 @@ def main() -> None:
             dojo=given.dojo,
             seed=given.seed,
             layers=tuple(int(layer) for layer in given.layers.split(",")),
-            teacher_steps=given.teacher_steps,
-            student_steps=given.student_steps,
+            guess_steps=given.guess_steps,
+            judge_steps=given.judge_steps,
+            batch=given.batch,
+            workers=given.workers,
             wide_rows=given.wide_rows,
         )
     )
+
+
+def _workers() -> int:
+    """A GPU reads faster than one process writes; a CPU has enough to do."""
+    return max(1, (os.cpu_count() or 1) - 1) if torch.cuda.is_available() else 0
 
 
 if __name__ == "__main__":

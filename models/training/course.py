@@ -1,9 +1,10 @@
-"""A whole training in a folder: tokenizer, teacher, student, wide part, rows to score. Each stage is skipped where its
-result is there, so a run that was cut off is started again with the same command."""
+"""A whole training in a folder: tokenizer, an encoder that has guessed hidden pieces, the classifier that it becomes,
+its wide part, rows to score. Each stage is skipped where its result is there, so a run that was cut off is started
+again with the same command."""
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -17,8 +18,9 @@ from transformers import DebertaV2ForSequenceClassification
 
 from models.training.banks import BANKS, Banks, load_banks
 from models.training.encoder import Shape, pretrained_folder, warm
-from models.training.feed import feed, mixed
-from models.training.fit import Plan, fit, margins, started
+from models.training.feed import Feed, mixed
+from models.training.fit import Guess, Judge, Plan, fit, started
+from models.training.forward import margins
 from models.training.held import calibration, held
 from models.training.ordinary import Part, ordinary
 from models.training.public import TRAINED, public
@@ -26,7 +28,13 @@ from models.training.row import Row, read_rows, write_rows
 from models.training.vocabulary import Vocabulary, build_vocabulary
 from models.training.wide import WIDE_FILE, Wide, fit_wide, matched, save_wide
 
-__all__ = ["Course", "run"]
+__all__ = ["TRAINED_FOLDER", "Course", "run"]
+
+TRAINED_FOLDER = "judged"
+_WEIGHTS = "model.safetensors"
+_RATE = 5e-4
+_EMBEDDINGS = 0.1  # of the rate
+_HIDDEN = 0.1  # of the pieces
 
 _VOCABULARY_ROWS = 60_000
 _MATCHED_ROWS = 2_000
@@ -35,17 +43,19 @@ _ORDINARY = MappingProxyType({"prose": 2_000, "tool_result": 5_000, "code": 4_00
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Course:
-    """`data` holds third-party rows and may be missing; so may `dojo`, AgentDojo's wheel. Steps are batches of 32;
-    `wide_rows` are texts."""
+    """`data` holds third-party rows and may be missing; so may `dojo`, AgentDojo's wheel. Steps are batches of `batch`
+    texts, which `workers` processes draw; `wide_rows` are texts."""
 
     folder: Path
     data: Path
     dojo: Path | None
     seed: int
     layers: tuple[int, ...]
-    teacher_steps: int
-    student_steps: int
+    guess_steps: int
+    judge_steps: int
+    batch: int
     wide_rows: int
+    workers: int = 0
     log: TextIO = sys.stdout
 
 
@@ -57,17 +67,14 @@ def run(course: Course) -> Path:
     banks = load_banks(BANKS)
     pool = _pool(course)
     vocabulary = _vocabulary(course, banks, pool)
-    teach = None
-    if course.teacher_steps:
-        teacher = _model(course, "teacher", range(6), course.teacher_steps, vocabulary, banks, pool, None)
-        teach = _teaching(teacher)
-    student = _model(course, "student", course.layers, course.student_steps, vocabulary, banks, pool, teach)
-    vocabulary.tokenizer.save(str(course.folder / "student" / "tokenizer.json"))
-    if not (course.folder / "student" / WIDE_FILE).exists():
-        save_wide(_wide(course, vocabulary, banks, pool, student), course.folder / "student")
+    feed = Feed(banks=banks, pool=pool, vocabulary=vocabulary, size=course.batch, workers=course.workers)
+    trained = _judged(course, feed)
+    vocabulary.tokenizer.save(str(course.folder / TRAINED_FOLDER / "tokenizer.json"))
+    if not (course.folder / TRAINED_FOLDER / WIDE_FILE).exists():
+        save_wide(_wide(course, vocabulary, banks, pool, trained), course.folder / TRAINED_FOLDER)
     write_rows(course.folder / "calibration.jsonl", calibration(course.data, banks, course.seed))
     write_rows(course.folder / "held.jsonl", held(course.data, course.dojo, banks, course.seed))
-    return course.folder / "student"
+    return course.folder / TRAINED_FOLDER
 
 
 def _settings(course: Course) -> dict[str, object]:
@@ -75,10 +82,10 @@ def _settings(course: Course) -> dict[str, object]:
     return {
         "seed": course.seed,
         "layers": list(course.layers),
-        "teacher_steps": course.teacher_steps,
-        "student_steps": course.student_steps,
+        "guess_steps": course.guess_steps,
+        "judge_steps": course.judge_steps,
+        "batch": course.batch,
         "wide_rows": course.wide_rows,
-        "batch": 32,
     }
 
 
@@ -101,26 +108,32 @@ def _vocabulary(course: Course, banks: Banks, pool: Sequence[Row]) -> Vocabulary
     return Vocabulary(tokenizer=Tokenizer.from_file(str(tokenizer)), rows=tuple(json.loads(rows.read_text())))
 
 
-def _model(
-    course: Course,
-    name: str,
-    layers: Sequence[int],
-    steps: int,
-    vocabulary: Vocabulary,
-    banks: Banks,
-    pool: Sequence[Row],
-    teach: Callable[[Sequence[Sequence[int]]], Sequence[float]] | None,
-) -> DebertaV2ForSequenceClassification:
-    folder = course.folder / name
-    if (folder / "model.safetensors").exists():
-        return DebertaV2ForSequenceClassification.from_pretrained(folder).eval()
+def _guessed(course: Course, feed: Feed) -> DebertaV2ForSequenceClassification:
+    """The pretrained encoder after it has guessed hidden pieces of the texts."""
+    folder = course.folder / "guessed"
+    if (folder / _WEIGHTS).exists():
+        return DebertaV2ForSequenceClassification.from_pretrained(folder)
     folder.mkdir(exist_ok=True)
     torch.manual_seed(course.seed)
-    model = warm(pretrained_folder(), Shape(layers=tuple(layers)), vocabulary.rows)
-    draw = Random(f"{course.seed} {name} {started(folder)}")  # what goes on does not read the same texts again
-    batches = feed(mixed(banks, pool, draw), vocabulary, draw, teach=teach)
-    plan = Plan(steps=steps, rate=2e-4, taught=0.5 if teach is not None else 0.0)
-    model = fit(model, batches, plan, folder, course.log)
+    model = warm(pretrained_folder(), Shape(layers=course.layers), feed.vocabulary.rows)
+    # what goes on does not read the same texts again
+    batches = feed.batches(f"{course.seed} guess {started(folder)}")
+    fit(Guess(model), batches, Plan(steps=course.guess_steps, rate=_RATE), folder, course.log)
+    model.save_pretrained(folder)
+    return model
+
+
+def _judged(course: Course, feed: Feed) -> DebertaV2ForSequenceClassification:
+    """That encoder after it has learnt to tell attacks."""
+    folder = course.folder / TRAINED_FOLDER
+    if (folder / _WEIGHTS).exists():
+        return DebertaV2ForSequenceClassification.from_pretrained(folder).eval()
+    model = _guessed(course, feed)
+    folder.mkdir(exist_ok=True)
+    torch.manual_seed(course.seed)
+    batches = feed.batches(f"{course.seed} judge {started(folder)}")
+    plan = Plan(steps=course.judge_steps, rate=_RATE, embeddings=_EMBEDDINGS)
+    fit(Judge(model, hidden=_HIDDEN), batches, plan, folder, course.log)
     model.save_pretrained(folder)
     return model
 
@@ -130,13 +143,9 @@ def _wide(
     vocabulary: Vocabulary,
     banks: Banks,
     pool: Sequence[Row],
-    student: DebertaV2ForSequenceClassification,
+    trained: DebertaV2ForSequenceClassification,
 ) -> Wide:
     draw = mixed(banks, pool, Random(f"{course.seed} wide"))
     wide = fit_wide(draw, vocabulary, course.wide_rows, course.log)
     ids = [vocabulary.encode(row.text, row.kind, 128) for row in islice(draw, _MATCHED_ROWS)]
-    return matched(wide, ids, margins(student, ids))
-
-
-def _teaching(teacher: DebertaV2ForSequenceClassification) -> Callable[[Sequence[Sequence[int]]], Sequence[float]]:
-    return lambda ids: margins(teacher, ids)
+    return matched(wide, ids, margins(trained, ids))

@@ -1,21 +1,60 @@
 """Batches without end: generated attacks and harmless texts, and public ones, tokenised and put with their like."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from random import Random
+
+import torch
+from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 
 from models.training.banks import Banks
 from models.training.compose import attacks, harmless
 from models.training.disguise import disguised
 from models.training.fit import Batch
+from models.training.forward import padded
 from models.training.row import Row
 from models.training.vocabulary import Vocabulary
 
-__all__ = ["feed", "mixed"]
+__all__ = ["Feed", "batched", "mixed"]
 
-_CHUNK = 32  # batches that are sorted together
+_AHEAD = 16  # batches that a worker may be ahead: twice what it makes at once of 512 texts
 _DOCUMENTS = ("tool_result", "code")  # kinds of text that somebody else's words can stand in
 _SHARES = (0.44, 0.36, 0.20)  # generated attacks, generated harmless, public
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feed:
+    """What is read, in batches of `size` texts; `workers` processes draw it, or none but this one. The same seed gives
+    the same batches where the workers are as many."""
+
+    banks: Banks
+    pool: Sequence[Row]
+    vocabulary: Vocabulary
+    size: int
+    workers: int = 0
+    together: int = 4_096  # texts that are sorted together
+
+    def batches(self, seed: str) -> Iterator[Batch]:
+        """Without end."""
+        several = {"multiprocessing_context": "fork", "prefetch_factor": _AHEAD} if self.workers else {}
+        loader = DataLoader(_Draws(self, seed), batch_size=None, num_workers=self.workers, **several)
+        for tokens, labels in loader:
+            yield Batch(tokens=tokens, labels=labels)
+
+
+class _Draws(IterableDataset[tuple[torch.Tensor, torch.Tensor]]):
+    def __init__(self, feed: Feed, seed: str) -> None:
+        self.feed, self.seed = feed, seed
+
+    def __iter__(self) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+        worker = get_worker_info()
+        draw = Random(f"{self.seed} {worker.id if worker else 0}")
+        feed = self.feed
+        for batch in batched(
+            mixed(feed.banks, feed.pool, draw), feed.vocabulary, draw, size=feed.size, together=feed.together
+        ):
+            yield batch.tokens, batch.labels
 
 
 def mixed(banks: Banks, pool: Sequence[Row], rng: Random) -> Iterator[Row]:
@@ -35,34 +74,21 @@ def mixed(banks: Banks, pool: Sequence[Row], rng: Random) -> Iterator[Row]:
             yield next(good)
         else:
             row = rng.choice(families[rng.choices(names, weights)[0]])
-            if rng.random() < 0.1:
-                row = Row(
-                    text=disguised(row.text, rng), label=row.label, kind=row.kind, family=row.family, source=row.source
-                )
-            yield row
+            yield replace(row, text=disguised(row.text, rng)) if rng.random() < 0.1 else row
 
 
-def feed(
-    rows: Iterator[Row],
-    vocabulary: Vocabulary,
-    rng: Random,
-    *,
-    size: int = 32,
-    length: int = 128,
-    teach: Callable[[Sequence[Sequence[int]]], Sequence[float]] | None = None,
+def batched(
+    rows: Iterator[Row], vocabulary: Vocabulary, rng: Random, *, size: int, together: int = 4_096, length: int = 128
 ) -> Iterator[Batch]:
-    """`teach` gives the teacher's margins for token ids."""
-    while True:
-        chunk = list(islice(rows, size * _CHUNK))
+    """`rows` in batches of about the same length each."""
+    while chunk := list(islice(rows, max(1, together // size) * size)):
         ids = [vocabulary.encode(row.text, row.kind, length) for row in chunk]
-        said = list(teach(ids)) if teach is not None else None
         order = sorted(range(len(chunk)), key=lambda place: len(ids[place]))
         starts = list(range(0, len(order), size))
         rng.shuffle(starts)
         for start in starts:
             places = order[start : start + size]
             yield Batch(
-                ids=[ids[place] for place in places],
-                labels=[chunk[place].label for place in places],
-                margins=None if said is None else [said[place] for place in places],
+                tokens=padded([ids[place] for place in places]),
+                labels=torch.tensor([float(chunk[place].label) for place in places]),
             )

@@ -12,9 +12,9 @@ from torch import nn
 from transformers import DebertaV2ForSequenceClassification
 from transformers.models.deberta_v2.modeling_deberta_v2 import DebertaV2Layer, make_log_bucket_position
 
-__all__ = ["Lean"]
+__all__ = ["PADDED", "Lean", "distances", "understood"]
 
-_PADDED = -1e9  # added to the score of a padded key: its share of attention is exactly 0
+PADDED = -1e9  # added to the score of a padded key: its share of attention is exactly 0
 
 
 class Lean(nn.Module):
@@ -27,13 +27,13 @@ class Lean(nn.Module):
     def __init__(self, model: DebertaV2ForSequenceClassification) -> None:
         super().__init__()
         self.config = model.config
-        _check(model)
+        understood(model)
         deberta = model.deberta
         self.embeddings = deberta.embeddings
         self.positions = deberta.embeddings.position_embeddings
         length = self.config.max_position_embeddings
         with torch.no_grad():
-            keys = deberta.encoder.get_rel_embedding()[_buckets(self.config.position_buckets, length)]
+            keys = deberta.encoder.get_rel_embedding()[distances(self.config.position_buckets, length)]
             layers = [_LeanLayer(layer, keys, length) for layer in deberta.encoder.layer]
         self.layers = nn.ModuleList(layers)
         self.pooler, self.classifier = model.pooler, model.classifier
@@ -42,7 +42,7 @@ class Lean(nn.Module):
         """The logits, `[batch, labels]`."""
         words = self.embeddings.word_embeddings(input_ids)
         hidden = self.embeddings.LayerNorm(words + self.positions.weight[: input_ids.shape[1]])
-        penalty = (1.0 - attention_mask.to(hidden.dtype))[:, None, None, :] * _PADDED
+        penalty = (1.0 - attention_mask.to(hidden.dtype))[:, None, None, :] * PADDED
         for layer in self.layers[:-1]:
             hidden = layer(hidden, penalty)
         hidden = self.layers[-1].first(hidden, penalty)
@@ -103,14 +103,15 @@ def _linear(weight: torch.Tensor, bias: torch.Tensor) -> nn.Linear:
     return made
 
 
-def _buckets(buckets: int, length: int) -> torch.Tensor:
+def distances(buckets: int, length: int) -> torch.Tensor:
     """The row of the relative embeddings for a key `d` behind its query, d from 1 - length to length."""
     ahead = -torch.arange(1 - length, length + 1)  # transformers counts the other way
     place = make_log_bucket_position(ahead, buckets, length).long()
     return (place + buckets).clamp(0, 2 * buckets - 1)
 
 
-def _check(model: DebertaV2ForSequenceClassification) -> None:
+def understood(model: DebertaV2ForSequenceClassification) -> None:
+    """Raises ValueError for a model of another kind than `encoder.warm` makes."""
     config = model.config
     expected = {
         "relative_attention": True,

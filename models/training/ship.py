@@ -1,6 +1,6 @@
 """`python -m models.training.ship RUN OUT`: out of a finished training the model folder that is shipped.
 
-RUN is a folder of `models.training`: `student/` (weights, configuration, tokenizer), `calibration.jsonl` (harmless
+RUN is a folder of `models.training`: `judged/` (weights, configuration, tokenizer), `calibration.jsonl` (harmless
 texts that set the thresholds) and `held.jsonl` (what the card reports). OUT is made anew, and only if all of it holds.
 """
 
@@ -30,6 +30,7 @@ from models.training.banks import BANKS, load_banks
 from models.training.card import Card, card
 from models.training.compare import by_source
 from models.training.compose import attacks
+from models.training.course import TRAINED_FOLDER
 from models.training.export import Parity, compared, export
 from models.training.row import KINDS, Row, read_rows
 from models.training.vocabulary import SPECIAL, Vocabulary
@@ -75,7 +76,7 @@ def ship(
     Raises:
         ShipError: the graph differs from the trained model, or the folder is too large.
     """
-    trained = run / "student"
+    trained = run / TRAINED_FOLDER
     held, harmless = list(read_rows(run / "held.jsonl")), list(read_rows(run / "calibration.jsonl"))
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=".ship-") as scratch:

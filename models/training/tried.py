@@ -26,8 +26,9 @@ from models.training.banks import BANKS, UNSEEN, Banks, load_banks
 from models.training.compare import Compared, by_source
 from models.training.compose import attacks, harmless
 from models.training.encoder import Shape, fresh, pretrained_folder, warm
-from models.training.feed import feed, mixed
-from models.training.fit import Batch, Plan, fit, margins, padded
+from models.training.feed import batched, mixed
+from models.training.fit import Batch, Guess, Judge, Plan, fit
+from models.training.forward import logits, margins
 from models.training.report import Measured, measure
 from models.training.row import Row, read_rows
 from models.training.vocabulary import Vocabulary
@@ -35,28 +36,27 @@ from shield.tiers.views import views
 
 __all__ = ["WAYS", "Way"]
 
-_BATCH = 32
 _TEXTS = 3_000  # texts of either label
 _HELD = 250  # texts of a left-out source
 _STRIDE = 62
 _LENGTH = 128
-_MASKED = 0.15
-_MASK = 3  # `[UNK]` stands for what is masked
-
-
-_PLAN = Plan(steps=0, rate=2e-4)  # its steps are what `share` of the texts allows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
-    """`make` gives the model, which sees `share` of the texts that the taken one sees; of so many texts more, `masked`
-    as a share, it guesses masked pieces first."""
+    """`make` gives the model, which sees `share` of the texts that the taken one sees, at `rate` times the rate; of so
+    many texts, `guessed` as a share, it guesses hidden pieces first. `embeddings` as of `Plan`; `hidden`, `calm` and
+    `taught` as of `Judge`."""
 
     make: Callable[[Vocabulary], DebertaV2ForSequenceClassification]
-    plan: Plan = _PLAN
+    rate: float = 1.0
+    share: float = 0.5
+    guessed: float = 0.5
+    embeddings: float = 0.1
+    hidden: float = 0.1
     dropout: float = 0.0
-    share: float = 1.0
-    masked: float = 0.0
+    calm: float = 0.0
+    taught: float = 0.0
     mined: bool = False
     viewed: bool = False
     teacher: str | None = None
@@ -72,20 +72,23 @@ def _nothing(layers: int, hidden: int) -> Callable[[Vocabulary], DebertaV2ForSeq
     return lambda vocabulary: fresh(len(vocabulary.rows), layers=layers, hidden=hidden, heads=heads, shape=shape)
 
 
-_FAST = replace(_PLAN, rate=4e-4)
+_TAKEN = Way(make=_minilm(0, 2, 5))
+_FRESH = replace(_TAKEN, rate=2.0, embeddings=1.0)
 WAYS: Mapping[str, Way] = MappingProxyType(
     {
-        "taken": Way(make=_minilm(0, 2, 5)),
-        "dropout": Way(make=_minilm(0, 2, 5), dropout=0.1),
-        "penalty": Way(make=_minilm(0, 2, 5), plan=replace(_PLAN, calm=0.05)),
-        "views": Way(make=_minilm(0, 2, 5), viewed=True),
-        "mined": Way(make=_minilm(0, 2, 5), mined=True),
-        "masked first": Way(make=_minilm(0, 2, 5), share=0.6, masked=0.4),
-        "six layers": Way(make=_minilm(0, 1, 2, 3, 4, 5), share=0.5),
-        "taught": Way(make=_minilm(0, 2, 5), plan=replace(_PLAN, taught=0.5), teacher="six layers"),
-        "tiny": Way(make=_nothing(4, 256), plan=_FAST, share=2.0),
-        "tiny, masked first": Way(make=_nothing(4, 256), plan=_FAST, share=1.2, masked=0.6),
-        "mini": Way(make=_nothing(6, 384), plan=_FAST, share=0.5),
+        "taken": _TAKEN,
+        "nothing guessed": replace(_TAKEN, share=1.0, guessed=0.0),
+        "embeddings at the full rate": replace(_TAKEN, embeddings=1.0),
+        "nothing hidden": replace(_TAKEN, hidden=0.0),
+        "plain": replace(_TAKEN, share=1.0, guessed=0.0, embeddings=1.0, hidden=0.0),
+        "dropout": replace(_TAKEN, dropout=0.1),
+        "penalty": replace(_TAKEN, calm=0.05),
+        "views": replace(_TAKEN, viewed=True),
+        "mined": replace(_TAKEN, mined=True),
+        "six layers": replace(_TAKEN, make=_minilm(0, 1, 2, 3, 4, 5), share=0.25, guessed=0.25),
+        "taught": replace(_TAKEN, taught=0.5, teacher="six layers"),
+        "tiny": replace(_FRESH, make=_nothing(4, 256), share=1.0, guessed=1.0),
+        "mini": replace(_FRESH, make=_nothing(6, 384), share=0.25, guessed=0.25),
     }
 )
 
@@ -96,6 +99,8 @@ def main() -> None:
     reader.add_argument("--run", type=Path, required=True)
     reader.add_argument("--out", type=Path, required=True)
     reader.add_argument("--texts", type=int, default=40_000, help="that the taken way is trained on")
+    reader.add_argument("--batch", type=int, default=32, help="texts in a batch")
+    reader.add_argument("--rate", type=float, default=2e-4)
     reader.add_argument("--seed", type=int, default=1)
     reader.add_argument("ways", nargs="*", default=list(WAYS), metavar="NAME", help=", ".join(WAYS))
     given = reader.parse_args()
@@ -108,6 +113,8 @@ def main() -> None:
         pool=list(read_rows(given.run / "pool.jsonl")),
         folder=given.out,
         texts=given.texts,
+        batch=given.batch,
+        rate=given.rate,
         seed=given.seed,
     )
     for name in given.ways:
@@ -124,11 +131,13 @@ class _Bench:
     pool: Sequence[Row]
     folder: Path
     texts: int
+    batch: int
+    rate: float
     seed: int
 
     def trained(self, name: str) -> DebertaV2ForSequenceClassification:
         """The model of this way."""
-        way, folder = WAYS[name], self.folder / name.replace(" ", "-").replace(",", "")
+        way, folder = WAYS[name], self.folder / name.replace(" ", "-")
         if (folder / "model.safetensors").exists():
             return DebertaV2ForSequenceClassification.from_pretrained(folder).eval()
         folder.mkdir(parents=True, exist_ok=True)
@@ -141,20 +150,19 @@ class _Bench:
         rows = mixed(self.banks, self.pool, draw)
         if way.viewed:
             rows = _viewed(rows, draw)
-        if way.masked:
-            _guess_masked(model, feed(rows, self.vocabulary, draw), int(self.texts * way.masked / _BATCH))
-        teach = None
-        if way.teacher is not None:
-            teacher = self.trained(way.teacher)
-            teach = lambda ids: margins(teacher, ids)  # noqa: E731
-        batches = feed(rows, self.vocabulary, draw, teach=teach)
-        if way.mined:
-            batches = _hard(batches, model)
-        steps = int(self.texts * way.share / _BATCH)
+        batches = batched(rows, self.vocabulary, draw, size=self.batch)
+        teacher = None if way.teacher is None else self.trained(way.teacher)
+        judge = Judge(model, hidden=way.hidden, calm=way.calm, taught=way.taught, teacher=teacher)
         with (folder / "log").open("w") as log:
-            fit(model, batches, replace(way.plan, steps=steps), folder, log)
+            plan = Plan(steps=self._steps(way.guessed), rate=way.rate * self.rate)
+            fit(Guess(model), batches, plan, folder, log)
+            plan = Plan(steps=self._steps(way.share), rate=way.rate * self.rate, embeddings=way.embeddings)
+            fit(judge, _hard(batches, model) if way.mined else batches, plan, folder, log)
         model.save_pretrained(folder)
         return model
+
+    def _steps(self, share: float) -> int:
+        return int(self.texts * share / self.batch)
 
 
 def _viewed(rows: Iterator[Row], rng: Random) -> Iterator[Row]:
@@ -164,35 +172,14 @@ def _viewed(rows: Iterator[Row], rng: Random) -> Iterator[Row]:
 
 
 def _hard(batches: Iterator[Batch], model: DebertaV2ForSequenceClassification) -> Iterator[Batch]:
-    """Of two batches in a row the half on which `model` errs most."""
-    while True:
-        one, two = next(batches), next(batches)
-        ids, labels = [*one.ids, *two.ids], [*one.labels, *two.labels]
-        said = margins(model, ids)
-        model.train()
-        wrong = sorted(range(len(ids)), key=lambda place: said[place] * (1 - 2 * labels[place]), reverse=True)
-        kept = wrong[: len(ids) // 2]
-        yield Batch(ids=[ids[place] for place in kept], labels=[labels[place] for place in kept])
-
-
-def _guess_masked(model: DebertaV2ForSequenceClassification, batches: Iterator[Batch], steps: int) -> None:
-    """Trains the encoder to guess pieces that are masked."""
-    width = model.config.hidden_size
-    head = nn.Sequential(nn.Linear(width, width), nn.GELU(), nn.LayerNorm(width))
-    words = model.deberta.embeddings.word_embeddings
-    optimizer = torch.optim.AdamW([*model.deberta.parameters(), *head.parameters()], lr=4e-4, fused=True)
-    model.train()
-    for step in range(steps):
-        for group in optimizer.param_groups:
-            group["lr"] = 4e-4 * 0.5 * (1 + math.cos(math.pi * step / steps))
-        tokens, mask = padded(next(batches).ids)
-        chosen = (torch.rand(tokens.shape) < _MASKED) & (tokens > _MASK)
-        hidden = model.deberta(torch.where(chosen, _MASK, tokens), attention_mask=mask).last_hidden_state[chosen]
-        loss = nn.functional.cross_entropy(head(hidden) @ words.weight.T, tokens[chosen])
-        loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        optimizer.zero_grad()
+    """Of each batch the half on which `model` errs most."""
+    device = next(model.parameters()).device
+    for batch in batches:
+        with torch.no_grad():
+            said = logits(model, batch.tokens.to(device)).cpu()
+        wrong = (said[:, 1] - said[:, 0]) * (1 - 2 * batch.labels)
+        kept = wrong.topk(len(wrong) // 2).indices
+        yield Batch(tokens=batch.tokens[kept], labels=batch.labels[kept])
 
 
 def _worth(model: DebertaV2ForSequenceClassification, vocabulary: Vocabulary, run: Path) -> dict[str, object]:

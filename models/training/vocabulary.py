@@ -12,9 +12,10 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 
 from models.training.row import KINDS
 
-__all__ = ["SPECIAL", "Vocabulary", "build_vocabulary"]
+__all__ = ["SPECIAL", "UNKNOWN", "Vocabulary", "build_vocabulary"]
 
 SPECIAL = ("[PAD]", "[CLS]", "[SEP]", "[UNK]", *(f"[{kind}]" for kind in KINDS))
+UNKNOWN = SPECIAL.index("[UNK]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

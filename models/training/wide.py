@@ -14,7 +14,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from models.training.fit import padded
+from models.training.forward import padded
 from models.training.row import Row
 from models.training.vocabulary import Vocabulary
 
@@ -79,9 +79,9 @@ def fit_wide(rows: Iterator[Row], vocabulary: Vocabulary, count: int, log: TextI
     left, losses = count, []
     while left > 0:
         batch = list(islice(rows, min(_BATCH, left)))
-        tokens, mask = padded([vocabulary.encode(row.text, row.kind, length) for row in batch])
+        tokens = padded([vocabulary.encode(row.text, row.kind, length) for row in batch])
         labels = torch.tensor([row.label for row in batch], dtype=torch.float32)
-        loss = nn.functional.binary_cross_entropy_with_logits(wide(tokens, mask), labels)
+        loss = nn.functional.binary_cross_entropy_with_logits(wide(tokens, _mask(tokens)), labels)
         loss.backward()
         optimizer.step()
         optimizer.zero_grad()
@@ -98,11 +98,15 @@ def fit_wide(rows: Iterator[Row], vocabulary: Vocabulary, count: int, log: TextI
 def matched(wide: Wide, ids: Sequence[Sequence[int]], margins: Sequence[float]) -> Wide:
     """`wide`, scaled so that its margins spread over `ids` as `margins` do, which are another model's of them."""
     with torch.no_grad():
-        own = torch.cat([wide(*padded([row])) for row in ids])
+        own = torch.cat([wide(tokens, _mask(tokens)) for tokens in (padded([row]) for row in ids)])
         ratio = torch.tensor(margins).std() / own.std()
         wide.weights.weight *= ratio
         wide.bias *= ratio
     return wide
+
+
+def _mask(tokens: torch.Tensor) -> torch.Tensor:
+    return (tokens != 0).long()
 
 
 def save_wide(wide: Wide, folder: Path) -> None:

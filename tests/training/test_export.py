@@ -65,7 +65,7 @@ def drawn(lengths, seed=2):
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("run") / "student"
+    folder = tmp_path_factory.mktemp("run") / "judged"
     small().save_pretrained(folder)
     save_wide(wide(), folder)
     pieces = {piece: number for number, piece in enumerate((*SPECIAL, *WORDS))}
@@ -156,7 +156,7 @@ def rows():
 def run(trained, tmp_path):
     folder = tmp_path / "run"
     folder.mkdir()
-    (folder / "student").symlink_to(trained)
+    (folder / "judged").symlink_to(trained)
     write_rows(folder / "held.jsonl", rows())
     write_rows(folder / "calibration.jsonl", (row for row in rows() if not row.label))
     return folder

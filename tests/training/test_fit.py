@@ -13,7 +13,8 @@ pytest.importorskip("transformers", reason="needs the extra `train`")
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # torch's, of its own parts
     from models.training.encoder import Shape, fresh
-    from models.training.fit import Batch, Plan, fit, logits, margins, padded, started
+    from models.training.fit import Batch, Guess, Judge, Plan, fit, started
+    from models.training.forward import logits, margins, padded, states
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # torch, of its own scripts
 
@@ -37,26 +38,80 @@ def _batches():
         for place in range(16):
             row = torch.randint(8, _PIECES, (12,), generator=draw).tolist()
             ids.append([1, *([*row[:6], 7, *row[7:]] if place % 2 else row), 2])
-        yield Batch(ids=ids, labels=[place % 2 for place in range(16)])
+        yield Batch(tokens=padded(ids), labels=torch.tensor([float(place % 2) for place in range(16)]))
 
 
 def test_short_cut_computes_what_the_model_computes():
     model = _model()
-    tokens, mask = padded([[1, 9, 12, 13, 2], [1, *range(10, 45), 2], [1, 2]])
+    tokens = padded([[1, 9, 12, 13, 2], [1, *range(10, 45), 2], [1, 2]])
+    mask = (tokens != 0).long()
     with torch.inference_mode():
-        whole = model(input_ids=tokens, attention_mask=mask).logits
-        short = logits(model, tokens, mask)
-    assert whole.std() > 0.05
-    assert torch.allclose(whole, short, atol=1e-5)
+        whole = model(input_ids=tokens, attention_mask=mask, output_hidden_states=True)
+        short, last = logits(model, tokens), states(model, tokens)
+    assert whole.logits.std() > 0.05
+    assert torch.allclose(whole.logits, short, atol=1e-5)
+    assert torch.allclose(whole.hidden_states[-1][mask.bool()], last[mask.bool()], atol=1e-5)
 
 
 def test_learns(tmp_path):
     torch.manual_seed(0)
     model = fresh(_PIECES, layers=1, hidden=32, heads=4, shape=Shape(layers=(0,), length=40))
-    fit(model, _batches(), Plan(steps=150, rate=3e-3), tmp_path, io.StringIO())
+    fit(Judge(model, hidden=0.1), _batches(), Plan(steps=150, rate=3e-3), tmp_path, io.StringIO())
     batch = next(_batches())
-    right = [(margin > 0) == bool(label) for margin, label in zip(margins(model, batch.ids), batch.labels, strict=True)]
+    said = margins(model, batch.tokens.tolist())
+    right = [(margin > 0) == bool(label) for margin, label in zip(said, batch.labels, strict=True)]
     assert sum(right) >= 15
+
+
+def test_learns_to_guess_what_is_hidden(tmp_path):
+    """Each piece of these texts is followed by the next number."""
+    torch.manual_seed(0)
+    model = fresh(_PIECES, layers=1, hidden=32, heads=4, shape=Shape(layers=(0,), length=40))
+    draw = torch.Generator().manual_seed(5)
+
+    def rows():
+        while True:
+            begins = torch.randint(10, _PIECES - 12, (16, 1), generator=draw)
+            yield Batch(tokens=begins + torch.arange(12)[None], labels=torch.zeros(16))
+
+    task = Guess(model)
+    with torch.inference_mode():
+        before = task(next(rows())).item()
+    fit(task, rows(), Plan(steps=300, rate=3e-3), tmp_path, io.StringIO())
+    with torch.inference_mode():
+        assert task(next(rows())).item() < before / 2
+
+
+def test_embeddings_learn_at_their_share_of_the_rate(tmp_path):
+    model = _model()
+    words = model.deberta.embeddings.word_embeddings.weight
+    before, dense = words.detach().clone(), model.classifier.weight.detach().clone()
+    fit(Judge(model), _batches(), Plan(steps=3, rate=1e-3, embeddings=0.0), tmp_path, io.StringIO())
+    assert torch.equal(words, before)
+    assert not torch.equal(model.classifier.weight, dense)
+
+
+def test_a_batch_in_parts_teaches_what_it_teaches_whole(tmp_path, monkeypatch):
+    learnt = []
+    for part in (7, 1_000):
+        monkeypatch.setattr("models.training.fit._PART", part)
+        model = _model()
+        fit(Judge(model), _batches(), Plan(steps=3, rate=1e-3), tmp_path, io.StringIO())
+        learnt.append(torch.cat([weight.detach().flatten() for weight in model.parameters()]))
+    assert torch.allclose(*learnt, atol=1e-4)
+    assert not torch.allclose(learnt[0], torch.cat([weight.flatten() for weight in _model().parameters()]), atol=1e-3)
+
+
+def test_a_teacher_is_heard():
+    model, teacher = _model(), _model()
+    with torch.no_grad():
+        teacher.classifier.weight.neg_()
+    batch = next(_batches())
+    with torch.inference_mode():
+        alone = Judge(model)(batch).item()
+        by_itself = Judge(model, taught=0.5, teacher=model)(batch).item()
+        by_other = Judge(model, taught=0.5, teacher=teacher)(batch).item()
+    assert by_itself < alone < 2 * by_other
 
 
 def test_goes_on_where_it_was_cut_off(tmp_path):
@@ -77,7 +132,7 @@ def test_goes_on_where_it_was_cut_off(tmp_path):
 
     times = later()
     with pytest.raises(CutError):
-        fit(_model(), some(), Plan(steps=9, rate=1e-3), tmp_path, io.StringIO(), clock=lambda: next(times))
+        fit(Judge(_model()), some(), Plan(steps=9, rate=1e-3), tmp_path, io.StringIO(), clock=lambda: next(times))
     assert started(tmp_path) == 4
     left, taken = _batches(), []
 
@@ -87,7 +142,7 @@ def test_goes_on_where_it_was_cut_off(tmp_path):
             yield batch
 
     log = io.StringIO()
-    fit(_model(), counted(), Plan(steps=9, rate=1e-3), tmp_path, log)
+    fit(Judge(_model()), counted(), Plan(steps=9, rate=1e-3), tmp_path, log)
     assert json.loads(log.getvalue().splitlines()[-1])["step"] == 9
     assert len(taken) == 5
     assert started(tmp_path) == 0

@@ -1,0 +1,59 @@
+"""What the training reads: the same seed gives the same batches, whoever draws them."""
+
+import string
+import warnings
+from itertools import islice
+from random import Random
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs the extra `train`")
+pytest.importorskip("transformers", reason="needs the extra `train`")
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # torch's, of its own parts
+    from models.training.banks import BANKS, load_banks
+    from models.training.feed import Feed, batched
+    from models.training.row import Row
+    from models.training.vocabulary import SPECIAL, Vocabulary, wordpiece
+
+
+@pytest.fixture(scope="module")
+def vocabulary():
+    letters = string.ascii_lowercase + string.digits
+    pieces = [*SPECIAL, *letters, *(f"##{letter}" for letter in letters)]
+    return Vocabulary(tokenizer=wordpiece({piece: place for place, piece in enumerate(pieces)}), rows=())
+
+
+@pytest.fixture(scope="module")
+def banks():
+    return load_banks(BANKS)
+
+
+def test_each_row_is_in_one_batch_with_its_label(vocabulary):
+    rows = [Row(text="a" * (1 + place % 90), label=place % 2, kind="prose", family="") for place in range(300)]
+    batches = list(batched(iter(rows), vocabulary, Random(1), size=32, together=320))
+    found = [
+        (sum(piece != 0 for piece in row) - 3, int(label))
+        for batch in batches
+        for row, label in zip(batch.tokens.tolist(), batch.labels, strict=True)
+    ]
+    assert sorted(found) == sorted((len(row.text), row.label) for row in rows)
+    spread = [(batch.tokens != 0).sum(1) for batch in batches]
+    assert max(int(lengths.max() - lengths.min()) for lengths in spread) < 20
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_same_seed_gives_the_same_batches(vocabulary, banks, workers):
+    feed = Feed(banks=banks, pool=[], vocabulary=vocabulary, size=32, workers=workers, together=64)
+    one, again, other = (list(islice(feed.batches(seed), 3)) for seed in ("a", "a", "b"))
+    for first, second, third in zip(one, again, other, strict=True):
+        assert torch.equal(first.tokens, second.tokens)
+        assert torch.equal(first.labels, second.labels)
+        assert first.tokens.shape != third.tokens.shape or not torch.equal(first.tokens, third.tokens)
+
+
+def test_workers_draw_other_texts(vocabulary, banks):
+    feed = Feed(banks=banks, pool=[], vocabulary=vocabulary, size=256, workers=2, together=256)
+    one, two = ({tuple(row) for row in batch.tokens[:, :60].tolist()} for batch in islice(feed.batches("a"), 2))
+    assert len(one & two) < len(one) / 5
