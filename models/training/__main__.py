@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-from models.training.course import Course, run
+from models.training.course import Course, CourseError, run
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -25,25 +25,27 @@ def main() -> None:
     reader.add_argument("--workers", type=int, default=_workers(), help="processes that write texts; 0: none but this")
     reader.add_argument("--wide-rows", type=int, default=1_000_000, help="texts that the wide part sees")
     given = reader.parse_args()
-    run(
-        Course(
-            folder=given.out,
-            data=given.data,
-            dojo=given.dojo,
-            seed=given.seed,
-            layers=tuple(int(layer) for layer in given.layers.split(",")),
-            guess_steps=given.guess_steps,
-            judge_steps=given.judge_steps,
-            batch=given.batch,
-            workers=given.workers,
-            wide_rows=given.wide_rows,
-        )
+    course = Course(
+        folder=given.out,
+        data=given.data,
+        dojo=given.dojo,
+        seed=given.seed,
+        layers=tuple(int(layer) for layer in given.layers.split(",")),
+        guess_steps=given.guess_steps,
+        judge_steps=given.judge_steps,
+        batch=given.batch,
+        workers=given.workers,
+        wide_rows=given.wide_rows,
     )
+    try:
+        run(course)
+    except CourseError as error:
+        reader.error(str(error))
 
 
 def _workers() -> int:
     """A GPU reads faster than one process writes; a CPU has enough to do."""
-    return max(1, (os.cpu_count() or 1) - 1) if torch.cuda.is_available() else 0
+    return max(1, min(15, len(os.sched_getaffinity(0)) - 1)) if torch.cuda.is_available() else 0
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
 """A whole training in a folder: tokenizer, an encoder that has guessed hidden pieces, the classifier that it becomes,
-its wide part, rows to score. Each stage is skipped where its result is there, so a run that was cut off is started
-again with the same command."""
+its wide part, rows to score. A stage of training is skipped where its result is there, so a run that was cut off is
+started again with the same command."""
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -19,7 +19,7 @@ from transformers import DebertaV2ForSequenceClassification
 from models.training.banks import BANKS, Banks, load_banks
 from models.training.encoder import Shape, pretrained_folder, warm
 from models.training.feed import Feed, mixed
-from models.training.fit import Guess, Judge, Plan, fit, started
+from models.training.fit import Guess, Judge, Plan, fit, keep, started
 from models.training.forward import margins
 from models.training.held import calibration, held
 from models.training.ordinary import Part, ordinary
@@ -28,7 +28,7 @@ from models.training.row import Row, read_rows, write_rows
 from models.training.vocabulary import Vocabulary, build_vocabulary
 from models.training.wide import WIDE_FILE, Wide, fit_wide, matched, save_wide
 
-__all__ = ["TRAINED_FOLDER", "Course", "run"]
+__all__ = ["TRAINED_FOLDER", "Course", "CourseError", "run"]
 
 TRAINED_FOLDER = "judged"
 _WEIGHTS = "model.safetensors"
@@ -39,6 +39,10 @@ _HIDDEN = 0.1  # of the pieces
 _VOCABULARY_ROWS = 60_000
 _MATCHED_ROWS = 2_000
 _ORDINARY = MappingProxyType({"prose": 2_000, "tool_result": 5_000, "code": 4_000, "url": 1_500})
+
+
+class CourseError(ValueError):
+    """A folder that another training has begun: what differs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,9 +65,12 @@ class Course:
 
 def run(course: Course) -> Path:
     """The folder of the trained model, with `tokenizer.json`; beside it the rows that set its thresholds
-    (`calibration.jsonl`), those that it is measured on (`held.jsonl`), and its settings (`course.json`)."""
+    (`calibration.jsonl`), those that it is measured on (`held.jsonl`), and its settings (`course.json`).
+
+    Raises CourseError where the folder's settings are others.
+    """
     course.folder.mkdir(parents=True, exist_ok=True)
-    (course.folder / "course.json").write_text(json.dumps(_settings(course)))
+    _begin(course.folder / "course.json", _settings(course))
     banks = load_banks(BANKS)
     pool = _pool(course)
     vocabulary = _vocabulary(course, banks, pool)
@@ -85,8 +92,22 @@ def _settings(course: Course) -> dict[str, object]:
         "guess_steps": course.guess_steps,
         "judge_steps": course.judge_steps,
         "batch": course.batch,
+        "workers": course.workers,
+        "rate": _RATE,
+        "embeddings": _EMBEDDINGS,
+        "hidden": _HIDDEN,
         "wide_rows": course.wide_rows,
     }
+
+
+def _begin(path: Path, settings: Mapping[str, object]) -> None:
+    if path.exists():
+        known = json.loads(path.read_text())
+        names = sorted(name for name in {*known, *settings} if known.get(name) != settings.get(name))
+        if names:
+            begun = ", ".join(f"{name} {known.get(name)}" for name in names)
+            raise CourseError(f"{path.parent} was begun with {begun}; go on with that, or name another folder")
+    path.write_text(json.dumps(settings))
 
 
 def _pool(course: Course) -> list[Row]:
@@ -119,7 +140,7 @@ def _guessed(course: Course, feed: Feed) -> DebertaV2ForSequenceClassification:
     # what goes on does not read the same texts again
     batches = feed.batches(f"{course.seed} guess {started(folder)}")
     fit(Guess(model), batches, Plan(steps=course.guess_steps, rate=_RATE), folder, course.log)
-    model.save_pretrained(folder)
+    keep(model, folder)
     return model
 
 
@@ -134,7 +155,7 @@ def _judged(course: Course, feed: Feed) -> DebertaV2ForSequenceClassification:
     batches = feed.batches(f"{course.seed} judge {started(folder)}")
     plan = Plan(steps=course.judge_steps, rate=_RATE, embeddings=_EMBEDDINGS)
     fit(Judge(model, hidden=_HIDDEN), batches, plan, folder, course.log)
-    model.save_pretrained(folder)
+    keep(model, folder)
     return model
 
 

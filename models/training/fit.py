@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from transformers import DebertaV2ForSequenceClassification
 from models.training.forward import logits, states
 from models.training.vocabulary import SPECIAL, UNKNOWN
 
-__all__ = ["Batch", "Guess", "Judge", "Plan", "fit", "started"]
+__all__ = ["Batch", "Guess", "Judge", "Plan", "Task", "fit", "keep", "started"]
 
 _CHECKPOINT = "checkpoint.pt"
 _CHECKPOINT_S = 300.0
@@ -45,8 +46,19 @@ class Batch:
     labels: torch.Tensor
 
 
-class Judge(nn.Module):
-    """Training as a classifier: the loss of a batch.
+class Task(nn.Module):
+    """What `model` is trained for: of a batch the sum of its losses, and of how many things that is the sum."""
+
+    def __init__(self, model: DebertaV2ForSequenceClassification) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
+        raise NotImplementedError
+
+
+class Judge(Task):
+    """To tell attacks: a loss for each text.
 
     Of its pieces the share `hidden` is unknown to it, another one each time. `taught` is the weight of the `teacher`'s
     margins against the labels; `calm`, of the penalty on harmless texts that it is sure are attacks.
@@ -61,12 +73,11 @@ class Judge(nn.Module):
         taught: float = 0.0,
         teacher: DebertaV2ForSequenceClassification | None = None,
     ) -> None:
-        super().__init__()
-        self.model = model
+        super().__init__(model)
         self.hidden, self.calm, self.taught = hidden, calm, taught
         self.teach = None if teacher is None else _margins_of(teacher)
 
-    def forward(self, batch: Batch) -> torch.Tensor:
+    def forward(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
         shown = torch.where(_chosen(batch.tokens, self.hidden), UNKNOWN, batch.tokens) if self.hidden else batch.tokens
         said = logits(self.model, shown)
         margin = said[:, 1] - said[:, 0]
@@ -75,30 +86,30 @@ class Judge(nn.Module):
             known = self.teach(batch.tokens).clamp(-8, 8)
             loss = (1 - self.taught) * loss + self.taught * 0.1 * nn.functional.mse_loss(margin, known)
         over = nn.functional.relu(margin + 2) * (1 - batch.labels)
-        return loss + self.calm * (over * over).mean()
+        count = torch.tensor(len(margin), device=margin.device)
+        return (loss + self.calm * (over * over).mean()) * count, count
 
 
-class Guess(nn.Module):
-    """Training to guess pieces that are hidden, by those around them: the loss of a batch, whose labels are not read.
-    What an encoder learns of language by it holds for texts of other writers, too."""
+class Guess(Task):
+    """To guess pieces that are hidden, by those around them: a loss for each of them; labels are not read. What an
+    encoder learns of language by it holds for texts of other writers, too."""
 
     def __init__(self, model: DebertaV2ForSequenceClassification) -> None:
-        super().__init__()
-        self.model = model
+        super().__init__(model)
         width = model.config.hidden_size
         self.head = nn.Sequential(nn.Linear(width, width), nn.GELU(), nn.LayerNorm(width))
 
-    def forward(self, batch: Batch) -> torch.Tensor:
+    def forward(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
         chosen = _chosen(batch.tokens, _GUESSED)
         hidden = states(self.model, torch.where(chosen, UNKNOWN, batch.tokens))[chosen]
         words = self.model.deberta.embeddings.word_embeddings.weight
         with torch.autocast(hidden.device.type, torch.bfloat16, enabled=hidden.is_cuda):
             guessed = self.head(hidden) @ words.T
-        return nn.functional.cross_entropy(guessed.float(), batch.tokens[chosen])
+        return nn.functional.cross_entropy(guessed.float(), batch.tokens[chosen], reduction="sum"), chosen.sum()
 
 
 def fit(
-    task: nn.Module,
+    task: Task,
     batches: Iterator[Batch],
     plan: Plan,
     folder: Path,
@@ -106,8 +117,8 @@ def fit(
     *,
     clock: Callable[[], float] = time.monotonic,
 ) -> None:
-    """Trains what `task`, which gives the loss of a batch, is made of. A run that was cut off goes on from
-    `folder/checkpoint.pt`, with the batches that it is given: see `started`."""
+    """Trains what `task` is made of. A run that was cut off goes on from `folder/checkpoint.pt`, with the batches that
+    it is given: see `started`. The checkpoint stays until `keep`."""
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     task.to(device).train()
     optimizer = _optimizer(task, plan)
@@ -140,27 +151,40 @@ def fit(
         if clock() - last_saved > _CHECKPOINT_S:
             _save(saved, task, optimizer, step)
             last_saved = clock()
-    saved.unlink(missing_ok=True)
     task.eval()
+
+
+def keep(model: DebertaV2ForSequenceClassification, folder: Path) -> None:
+    """Writes the trained model into `folder`, its weights last, and only then forgets the checkpoint."""
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        model.save_pretrained(scratch)
+        for path in sorted(Path(scratch).iterdir(), key=lambda path: path.suffix == ".safetensors"):
+            os.replace(path, folder / path.name)
+    (folder / _CHECKPOINT).unlink(missing_ok=True)
 
 
 def started(folder: Path) -> int:
     """The step from which a run in `folder` goes on."""
     saved = folder / _CHECKPOINT
-    return int(torch.load(saved, weights_only=True)["step"]) if saved.is_file() else 0
+    return int(torch.load(saved, weights_only=True, map_location="cpu")["step"]) if saved.is_file() else 0
 
 
-def _backward(task: nn.Module, batch: Batch, device: torch.device) -> torch.Tensor:
-    """The loss of `batch`, whose gradients are added up over parts of it that a CPU's caches hold."""
+def _backward(task: Task, batch: Batch, device: torch.device) -> torch.Tensor:
+    """The mean loss of `batch`, and its gradients, added up over parts of it that a CPU's caches hold."""
     size = len(batch.tokens)
     part = size if device.type == "cuda" else _PART
-    total = torch.zeros((), device=device)
+    total, count = torch.zeros((), device=device), torch.zeros((), device=device)
     for start in range(0, size, part):
         tokens, labels = (given[start : start + part].to(device) for given in (batch.tokens, batch.labels))
-        loss = task(Batch(tokens=tokens, labels=labels)) * (len(tokens) / size)
+        loss, things = task(Batch(tokens=tokens, labels=labels))
         loss.backward()
         total += loss.detach()
-    return total
+        count += things
+    count = count.clamp(min=1)
+    for weight in task.parameters():
+        if weight.grad is not None:
+            weight.grad /= count
+    return total / count
 
 
 def _chosen(tokens: torch.Tensor, share: float) -> torch.Tensor:
@@ -199,7 +223,7 @@ def _rate(plan: Plan, step: int) -> float:
 def _resume(saved: Path, task: nn.Module, optimizer: torch.optim.Optimizer) -> int:
     if not saved.is_file():
         return 0
-    state = torch.load(saved, weights_only=True)
+    state = torch.load(saved, weights_only=True, map_location="cpu")
     task.load_state_dict(state["model"])
     optimizer.load_state_dict(state["optimizer"])
     return int(state["step"])

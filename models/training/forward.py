@@ -12,7 +12,7 @@ import torch
 from torch import nn
 from transformers import DebertaV2ForSequenceClassification
 
-from models.training.lean import PADDED, distances, understood
+from models.training.lean import PADDED, distances, require_lean
 
 __all__ = ["logits", "margins", "padded", "states"]
 
@@ -52,7 +52,7 @@ def padded(ids: Sequence[Sequence[int]]) -> torch.Tensor:
 
 
 def _encoded(model: DebertaV2ForSequenceClassification, tokens: torch.Tensor, *, first: bool) -> torch.Tensor:
-    understood(model)
+    require_lean(model)
     embeddings, encoder = model.deberta.embeddings, model.deberta.encoder
     length = tokens.shape[1]
     words = embeddings.word_embeddings(tokens) + embeddings.position_embeddings.weight[:length]
@@ -78,7 +78,7 @@ def _layer(
         for part in (attention.key_proj, attention.value_proj)
     )
     # the column at `length - 1 + d` is for a key that stands `d` behind its query
-    ahead = attention.key_proj(near).view(2 * length, heads, width).permute(1, 2, 0)
+    ahead = attention.key_proj(attention.pos_dropout(near)).view(2 * length, heads, width).permute(1, 2, 0)
     if asking.shape[1] == 1:
         placed = query @ ahead[..., length - 1 : 2 * length - 1]
     else:

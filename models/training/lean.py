@@ -12,7 +12,7 @@ from torch import nn
 from transformers import DebertaV2ForSequenceClassification
 from transformers.models.deberta_v2.modeling_deberta_v2 import DebertaV2Layer, make_log_bucket_position
 
-__all__ = ["PADDED", "Lean", "distances", "understood"]
+__all__ = ["PADDED", "Lean", "distances", "require_lean"]
 
 PADDED = -1e9  # added to the score of a padded key: its share of attention is exactly 0
 
@@ -27,7 +27,7 @@ class Lean(nn.Module):
     def __init__(self, model: DebertaV2ForSequenceClassification) -> None:
         super().__init__()
         self.config = model.config
-        understood(model)
+        require_lean(model)
         deberta = model.deberta
         self.embeddings = deberta.embeddings
         self.positions = deberta.embeddings.position_embeddings
@@ -110,7 +110,7 @@ def distances(buckets: int, length: int) -> torch.Tensor:
     return (place + buckets).clamp(0, 2 * buckets - 1)
 
 
-def understood(model: DebertaV2ForSequenceClassification) -> None:
+def require_lean(model: DebertaV2ForSequenceClassification) -> None:
     """Raises ValueError for a model of another kind than `encoder.warm` makes."""
     config = model.config
     expected = {
@@ -123,6 +123,6 @@ def understood(model: DebertaV2ForSequenceClassification) -> None:
     }
     for name, value in expected.items():
         if getattr(config, name) != value:
-            raise ValueError(f"`{name}` has to be {value!r} for this export, and is {getattr(config, name)!r}")
+            raise ValueError(f"`{name}` has to be {value!r}, and is {getattr(config, name)!r}")
     if config.position_buckets < 1 or model.deberta.encoder.conv is not None:
         raise ValueError("`position_buckets` has to be set and `conv_kernel_size` not")

@@ -1,6 +1,7 @@
 """One labelled text, as training and reports see it."""
 
 import json
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -23,12 +24,13 @@ class Row:
 
 
 def write_rows(path: Path, rows: Iterable[Row]) -> int:
-    """One JSON object a line; the number of lines."""
-    count = 0
-    with path.open("w", encoding="utf-8") as file:
+    """One JSON object a line; the number of lines. `path` is there when all of them are."""
+    count, beside = 0, path.with_suffix(".new")
+    with beside.open("w", encoding="utf-8") as file:
         for row in rows:
             file.write(json.dumps(asdict(row), ensure_ascii=False) + "\n")
             count += 1
+    os.replace(beside, path)
     return count
 
 

@@ -9,6 +9,7 @@ in `unseen/`, put into the documents and with the goals of the banks; nothing is
 import argparse
 import json
 import math
+import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +28,7 @@ from models.training.compare import Compared, by_source
 from models.training.compose import attacks, harmless
 from models.training.encoder import Shape, fresh, pretrained_folder, warm
 from models.training.feed import batched, mixed
-from models.training.fit import Batch, Guess, Judge, Plan, fit
+from models.training.fit import Batch, Guess, Judge, Plan, fit, keep
 from models.training.forward import logits, margins
 from models.training.report import Measured, measure
 from models.training.row import Row, read_rows
@@ -140,7 +141,8 @@ class _Bench:
         way, folder = WAYS[name], self.folder / name.replace(" ", "-")
         if (folder / "model.safetensors").exists():
             return DebertaV2ForSequenceClassification.from_pretrained(folder).eval()
-        folder.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(folder, ignore_errors=True)  # what was cut off is short, and begins anew
+        (folder / "guess").mkdir(parents=True)
         torch.manual_seed(self.seed)
         model = way.make(self.vocabulary)
         for part in model.modules():
@@ -155,10 +157,10 @@ class _Bench:
         judge = Judge(model, hidden=way.hidden, calm=way.calm, taught=way.taught, teacher=teacher)
         with (folder / "log").open("w") as log:
             plan = Plan(steps=self._steps(way.guessed), rate=way.rate * self.rate)
-            fit(Guess(model), batches, plan, folder, log)
+            fit(Guess(model), batches, plan, folder / "guess", log)
             plan = Plan(steps=self._steps(way.share), rate=way.rate * self.rate, embeddings=way.embeddings)
             fit(judge, _hard(batches, model) if way.mined else batches, plan, folder, log)
-        model.save_pretrained(folder)
+        keep(model, folder)
         return model
 
     def _steps(self, share: float) -> int:
@@ -172,14 +174,20 @@ def _viewed(rows: Iterator[Row], rng: Random) -> Iterator[Row]:
 
 
 def _hard(batches: Iterator[Batch], model: DebertaV2ForSequenceClassification) -> Iterator[Batch]:
-    """Of each batch the half on which `model` errs most."""
+    """Of two batches in a row the half on which `model` errs most."""
     device = next(model.parameters()).device
-    for batch in batches:
+    while True:
+        pair = (next(batches), next(batches))
+        longest = max(batch.tokens.shape[1] for batch in pair)
+        tokens = torch.cat([nn.functional.pad(one.tokens, (0, longest - one.tokens.shape[1])) for one in pair])
+        labels = torch.cat([batch.labels for batch in pair])
+        model.eval()
         with torch.no_grad():
-            said = logits(model, batch.tokens.to(device)).cpu()
-        wrong = (said[:, 1] - said[:, 0]) * (1 - 2 * batch.labels)
+            said = logits(model, tokens.to(device)).cpu()
+        model.train()
+        wrong = (said[:, 1] - said[:, 0]) * (1 - 2 * labels)
         kept = wrong.topk(len(wrong) // 2).indices
-        yield Batch(tokens=batch.tokens[kept], labels=batch.labels[kept])
+        yield Batch(tokens=tokens[kept], labels=labels[kept])
 
 
 def _worth(model: DebertaV2ForSequenceClassification, vocabulary: Vocabulary, run: Path) -> dict[str, object]:

@@ -12,8 +12,10 @@ pytest.importorskip("transformers", reason="needs the extra `train`")
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # torch's, of its own parts
+    from transformers import DebertaV2ForSequenceClassification
+
     from models.training.encoder import Shape, fresh
-    from models.training.fit import Batch, Guess, Judge, Plan, fit, started
+    from models.training.fit import Batch, Guess, Judge, Plan, fit, keep, started
     from models.training.forward import logits, margins, padded, states
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # torch, of its own scripts
@@ -28,6 +30,11 @@ def _model():
         for weight in model.parameters():
             weight.normal_(0, 0.3)
     return model.eval()
+
+
+def mean(summed):
+    loss, count = summed
+    return (loss / count).item()
 
 
 def _batches():
@@ -76,10 +83,10 @@ def test_learns_to_guess_what_is_hidden(tmp_path):
 
     task = Guess(model)
     with torch.inference_mode():
-        before = task(next(rows())).item()
+        before = mean(task(next(rows())))
     fit(task, rows(), Plan(steps=300, rate=3e-3), tmp_path, io.StringIO())
     with torch.inference_mode():
-        assert task(next(rows())).item() < before / 2
+        assert mean(task(next(rows()))) < before / 2
 
 
 def test_embeddings_learn_at_their_share_of_the_rate(tmp_path):
@@ -102,15 +109,37 @@ def test_a_batch_in_parts_teaches_what_it_teaches_whole(tmp_path, monkeypatch):
     assert not torch.allclose(learnt[0], torch.cat([weight.flatten() for weight in _model().parameters()]), atol=1e-3)
 
 
+def test_each_hidden_piece_weighs_the_same_in_parts(tmp_path, monkeypatch):
+    """Short texts beside long ones, and all pieces hidden, so that no chance is left."""
+    monkeypatch.setattr("models.training.fit._GUESSED", 1.1)
+    tokens = padded([[1, 9, 2]] * 8 + [[1, *range(10, 38), 2]] * 8)
+    batch = Batch(tokens=tokens, labels=torch.zeros(16))
+    said = []
+    for part in (8, 1_000):
+        monkeypatch.setattr("models.training.fit._PART", part)
+        torch.manual_seed(4)
+        task, log = Guess(_model()), io.StringIO()
+        fit(task, iter([batch]), Plan(steps=1, rate=1e-3), tmp_path, log)
+        learnt = torch.cat([weight.detach().flatten() for weight in task.parameters()])
+        said.append((json.loads(log.getvalue())["loss"], learnt))
+    assert said[0][0] == pytest.approx(said[1][0], abs=1e-3)
+    assert torch.allclose(said[0][1], said[1][1], atol=1e-4)
+
+
+def test_a_text_without_pieces_costs_nothing():
+    loss, count = Guess(_model())(Batch(tokens=padded([[1, 4, 2]]), labels=torch.zeros(1)))
+    assert (loss.item(), count.item()) == (0.0, 0)
+
+
 def test_a_teacher_is_heard():
     model, teacher = _model(), _model()
     with torch.no_grad():
         teacher.classifier.weight.neg_()
     batch = next(_batches())
     with torch.inference_mode():
-        alone = Judge(model)(batch).item()
-        by_itself = Judge(model, taught=0.5, teacher=model)(batch).item()
-        by_other = Judge(model, taught=0.5, teacher=teacher)(batch).item()
+        alone = mean(Judge(model)(batch))
+        by_itself = mean(Judge(model, taught=0.5, teacher=model)(batch))
+        by_other = mean(Judge(model, taught=0.5, teacher=teacher)(batch))
     assert by_itself < alone < 2 * by_other
 
 
@@ -145,4 +174,9 @@ def test_goes_on_where_it_was_cut_off(tmp_path):
     fit(Judge(_model()), counted(), Plan(steps=9, rate=1e-3), tmp_path, log)
     assert json.loads(log.getvalue().splitlines()[-1])["step"] == 9
     assert len(taken) == 5
+    model = _model()
+    keep(model, tmp_path)
     assert started(tmp_path) == 0
+    kept = DebertaV2ForSequenceClassification.from_pretrained(tmp_path)
+    assert torch.equal(kept.classifier.weight, model.classifier.weight)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["config.json", "model.safetensors"]
