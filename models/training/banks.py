@@ -4,9 +4,11 @@ A slot is `{name}` with a list in `banks/slots.yaml`; any other brace is text. `
 somebody else's words could stand.
 """
 
+import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from random import Random
 from types import MappingProxyType
@@ -26,7 +28,9 @@ __all__ = [
     "Carrier",
     "Harmless",
     "Lead",
+    "Pair",
     "Whole",
+    "digests",
     "load_banks",
 ]
 
@@ -35,6 +39,7 @@ BANKS = Path(__file__).parent / "banks"
 UNSEEN = Path(__file__).parent / "unseen"
 THRESHOLDS = Path(__file__).parent / "thresholds"
 HERE = "⟦here⟧"
+_PAIRS = "documents"
 _SLOT = re.compile(r"\{([A-Za-z_]+)\}")
 
 
@@ -78,6 +83,23 @@ class Harmless:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """What a tool returned, as it was and with somebody else's words in it. Its slots stay as they are."""
+
+    clean: str
+    poisoned: str
+    family: str
+
+    def parts(self) -> tuple[str, str, str, str]:
+        """What both begin with, where they differ the words of the clean one and of the poisoned one, and what both
+        end with."""
+        start = _shared(self.clean, self.poisoned)
+        rest, planted = self.clean[start:], self.poisoned[start:]
+        end = _shared(rest[::-1], planted[::-1])
+        return self.clean[:start], rest[: len(rest) - end], planted[: len(planted) - end], rest[len(rest) - end :]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Banks:
     """All banks. `slots` maps a name to its words."""
 
@@ -86,6 +108,7 @@ class Banks:
     wholes: tuple[Whole, ...]
     carriers: tuple[Carrier, ...]
     harmless: tuple[Harmless, ...]
+    pairs: tuple[Pair, ...]
     slots: Mapping[str, tuple[str, ...]]
 
     def filled(self, text: str, rng: Random, extra: Mapping[str, str] = MappingProxyType({})) -> str:
@@ -104,6 +127,14 @@ class Banks:
         return _SLOT.sub(word, text)
 
 
+def digests(folder: Path) -> dict[str, str]:
+    """The digest of each file of `folder`, by its place in it."""
+    return {
+        str(path.relative_to(folder)): f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}"
+        for path in sorted(folder.rglob("*.yaml"))
+    }
+
+
 def load_banks(folder: Path, slots_file: Path = BANKS / "slots.yaml") -> Banks:
     """Raises BankError for what is no bank."""
     slots = {name: tuple(str(word) for word in words) for name, words in _yaml(slots_file).items()}
@@ -113,6 +144,8 @@ def load_banks(folder: Path, slots_file: Path = BANKS / "slots.yaml") -> Banks:
     carriers: list[Carrier] = []
     harmless: list[Harmless] = []
     for path in sorted(folder.glob("*/*.yaml")):
+        if path.parent.name == _PAIRS:
+            continue
         content = _yaml(path)
         family = str(content.get("family") or path.stem)
         texts = content.get("texts")
@@ -139,8 +172,25 @@ def load_banks(folder: Path, slots_file: Path = BANKS / "slots.yaml") -> Banks:
         wholes=tuple(wholes),
         carriers=tuple(carriers),
         harmless=tuple(harmless),
+        pairs=tuple(_pairs(folder)),
         slots=MappingProxyType(slots),
     )
+
+
+def _shared(one: str, other: str) -> int:
+    """How many letters both begin with."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+
+
+def _pairs(folder: Path) -> Iterator[Pair]:
+    for path in sorted((folder / _PAIRS).glob("*.yaml")):
+        content = _yaml(path)
+        for index, entry in enumerate(content.get("pairs") or ()):
+            match entry:
+                case {"clean": str(clean), "poisoned": str(poisoned)} if clean.strip() != poisoned.strip():
+                    yield Pair(clean=clean, poisoned=poisoned, family=str(content.get("family") or path.stem))
+                case _:
+                    raise BankError(f"{path}: pair {index} has to have `clean` and `poisoned`, which differ")
 
 
 def _entry(path: Path, index: int, entry: Any, content: Mapping[str, Any]) -> tuple[str, str]:

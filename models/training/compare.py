@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from models.training.report import interval, measure
-from models.training.row import WRITTEN, Row
+from models.training.report import measure, percent, shown
+from models.training.row import WRITTEN, WRITTEN_PAYLOADS, Row
 from shield.types import Answer
 
 __all__ = ["Compared", "by_source", "shipped_table", "sources_table"]
@@ -27,14 +27,15 @@ class Compared:
 
 def by_source(rows: Sequence[Row], scores: Mapping[str, Sequence[float]]) -> list[Compared]:
     """`scores` maps each scorer's name to its score of every row; higher is more of an attack. Attacks of other writers
-    are held against those writers' harmless texts, which are harder than what machines are full of."""
+    are held against those writers' harmless texts, which are harder than what machines are full of; their calls and
+    records, which are not, stay out of it."""
     found = []
     clean: dict[tuple[str, bool], list[int]] = {}
     bad: dict[tuple[str, str], list[int]] = {}
     for place, row in enumerate(rows):
         if row.label:
             bad.setdefault((_name(row), row.kind), []).append(place)
-        elif row.source != "generated":
+        elif row.source != "generated" and row.family != WRITTEN_PAYLOADS:
             clean.setdefault((row.kind, row.source == WRITTEN), []).append(place)
     for (source, kind), places in sorted(bad.items()):
         against = clean.get((kind, rows[places[0]].source == WRITTEN), [])
@@ -64,8 +65,8 @@ def sources_table(compared: Iterable[Compared]) -> str:
     lines = ["| source (kind, texts) | scorer | AUC | recall at 0.1 % | at 1 % | at 5 % |", "|---|---|---|---|---|---|"]
     sums: dict[str, list[float]] = {}
     for one in compared:
-        shown = " | ".join(_share(one.recalls[share]) for share in SHARES)
-        lines.append(f"| {one.source} ({one.kind}, {one.attacks}) | {one.scorer} | {one.auc:.3f} | {shown} |")
+        recalled = " | ".join(shown(*one.recalls[share]) for share in SHARES)
+        lines.append(f"| {one.source} ({one.kind}, {one.attacks}) | {one.scorer} | {one.auc:.3f} | {recalled} |")
         if not one.source.startswith(("generated", WRITTEN)):
             values = [1.0, one.auc, *(one.recalls[share][0] for share in SHARES)]
             before = sums.setdefault(one.scorer, [0.0] * len(values))
@@ -92,7 +93,7 @@ def shipped_table(rows: Sequence[Row], answers: Mapping[str, Sequence[Answer]]) 
             said = [answers[judge][place] for place in places]
             for wanted in ((Answer.BLOCK,), (Answer.BLOCK, Answer.ESCALATE)):
                 hits = sum(answer in wanted for answer in said)
-                cells.append(_share((hits / len(places), *interval(hits, len(places)))))
+                cells.append(percent(hits, len(places)))
         what = "attack" if label == -1 else "harmless"
         lines.append(f"| {source} ({kind}, {len(places)}) | {what} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
@@ -100,8 +101,3 @@ def shipped_table(rows: Sequence[Row], answers: Mapping[str, Sequence[Answer]]) 
 
 def _name(row: Row) -> str:
     return "generated" if row.source == "generated" else row.family
-
-
-def _share(value: tuple[float, float, float]) -> str:
-    at, low, high = (100 * part for part in value)
-    return f"{at:.1f} % ({low:.1f} to {high:.1f})"

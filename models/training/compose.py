@@ -8,12 +8,14 @@ from dataclasses import replace
 from random import Random
 
 from models.training.banks import HERE, Banks, Carrier
+from models.training.call import call
 from models.training.disguise import disguised
 from models.training.piece import piece
 from models.training.row import Row
 from models.training.table import table
+from shield.types import Json
 
-__all__ = ["attacks", "harmless"]
+__all__ = ["ANYWHERE", "PAYLOADS", "attacks", "called", "goal_of", "harmless", "injection"]
 
 _WINDOW = 520  # Latin characters: about what 128 tokens hold; letters of other scripts are a token each
 _SHORTER = (_WINDOW, _WINDOW, 320, 220)  # texts come in all lengths, and short ones train faster
@@ -22,7 +24,16 @@ _RARE = 4
 _DISGUISED = 0.22
 _INDIRECT_WHOLES = 0.4  # of what is slipped into documents
 _TABLES = 0.07  # of the documents
+_CALLS = 0.1  # of the documents
+_PASTED = 0.1  # of what tools return, how much a user shows
+_KEPT = 0.07  # and how much stands in a file
+_SENT = 0.07  # of what users say, how much a program sends on
+_WRAPPED = 0.2  # of what tools return, how much stands in a field of its own
+_TORN = 0.15  # of the calls, how many have lost their beginning
+_WHOLE = 0.6  # of the documents that fit a window with what was slipped in, how many are left whole
 _FOUND = 0.15  # of the documents, where there are some that were found and not written for this
+_PAIRED = 0.12  # of the attacks in documents, how many are of a pair
+_UNPAIRED = 0.2  # of the clean documents, how many are
 _PIECES = 0.4  # of the clean documents, how many are only a line or a field of one
 # What is harmless from its own speaker, or as a whole, is not so in the middle of a document.
 _OUT_OF_PLACE = (
@@ -56,6 +67,22 @@ _NEEDS_A_DOCUMENT = (
     "ad_leads",
     "af_short",
 )
+# Families of calls, messages and records, and the kinds of text that they may come as.
+ANYWHERE = "structured"
+PAYLOADS = ("prose", "tool_result", "code")
+_ABOUT = (
+    "summarise this",
+    "What does this say?",
+    "can you answer that for me",
+    "is this right?",
+    "translate it into English please",
+    "explain this to me",
+    "make it shorter",
+    "what went wrong here?",
+    "Was steht da drin?",
+    "résume-moi ça",
+    "¿qué dice esto?",
+)
 _FIELDS = (
     "content",
     "text",
@@ -69,6 +96,9 @@ _FIELDS = (
     "comment",
     "title",
 )
+_TOLD = ("prompt", "query", "question", "input", "text", "message", "user_message", "q")
+_TRIES = 50
+_BRIEF = 400  # letters
 _ASKS = (
     "{goal}",
     "please {goal}",
@@ -90,14 +120,22 @@ def attacks(banks: Banks, rng: Random, documents: Sequence[Row] = ()) -> Iterato
         draw = rng.random()
         if draw < 0.62:
             text, family = injection(banks, rng)
-            carrier = _carrier(banks, documents, rng)
-            if draw < 0.47 or family in _NEEDS_A_DOCUMENT:
-                text = _placed(carrier, text, rng)
-                kind = carrier.kind
-            else:
-                kind = "tool_result"
-            if rng.random() < 0.2:
+            wish, kind = family in _NEEDS_A_DOCUMENT, "tool_result"
+            stands = draw < 0.47 or wish
+            if banks.pairs and rng.random() < _PAIRED:
+                text, family = _of_a_pair(banks, rng, poisoned=True)
+                stands = True
+            elif stands and not wish and rng.random() < _CALLS:
+                text = called(banks, rng, text)
+            elif stands:
+                carrier = _carrier(banks, documents, rng)
+                text, kind = _placed(carrier, text, rng), carrier.kind
+            if rng.random() < _DISGUISED / 5:
+                text = disguised(text, rng)
+            if kind == "tool_result" and rng.random() < _WRAPPED:
                 text = _wrapped(text, rng)
+            if stands:
+                text, kind = _handed(text, kind, rng)
         else:
             direct = [whole for whole in banks.wholes if whole.direct]
             whole = rng.choice(direct)
@@ -107,6 +145,8 @@ def attacks(banks: Banks, rng: Random, documents: Sequence[Row] = ()) -> Iterato
                 text = disguised(text, rng)
             if rng.random() < 0.15:
                 kind = "tool_result"
+            elif rng.random() < _SENT:
+                text = _sent(text, rng)
         yield Row(text=text, label=1, kind=kind, family=family)
 
 
@@ -116,24 +156,56 @@ def harmless(banks: Banks, rng: Random, documents: Sequence[Row] = ()) -> Iterat
     while True:
         draw = rng.random()
         if draw < 0.4:
-            carrier = _carrier(banks, documents, rng)
-            text, family, kind = _clean(banks, carrier, rng), carrier.family, carrier.kind
-            if rng.random() < _TABLES:
-                # whole: what is read of it is cut by tokens, of which the blanks between columns are none
-                text, family, kind = table(rng), "tables", "tool_result"
-            elif rng.random() < _PIECES:
-                text = piece(carrier.text.replace(HERE, ""), rng)
-            elif rng.random() < 0.2:
-                text = _wrapped(text, rng)
+            text, family, kind = _document(banks, rng, documents)
         elif draw < 0.55:
-            text = banks.filled(rng.choice(_ASKS), rng, goal_of(banks, rng))
-            family, kind = "asked", "prose"
+            text, family, kind = banks.filled(rng.choice(_ASKS), rng, goal_of(banks, rng)), "asked", "prose"
         else:
             entry = rng.choice(banks.harmless)
             text, family, kind = _cut(banks.filled(entry.text, rng, goal_of(banks, rng)), rng), entry.family, entry.kind
         if rng.random() < _DISGUISED / 2:
             text = disguised(text, rng)
+        if family.startswith(ANYWHERE):
+            kind = rng.choices(PAYLOADS, (2, 2, 1))[0]
+        elif kind == "prose" and rng.random() < _SENT:
+            text = _sent(text, rng)
+        elif kind == "tool_result" and rng.random() < _WRAPPED:
+            text = _wrapped(text, rng)
+        if draw < 0.4:
+            text, kind = _handed(text, kind, rng)
         yield Row(text=text, label=0, kind=kind, family=family)
+
+
+def _document(banks: Banks, rng: Random, documents: Sequence[Row]) -> tuple[str, str, str]:
+    """A clean one, or a piece of it; its family and kind."""
+    draw = rng.random()
+    if draw < _TABLES:
+        # whole: what is read of it is cut by tokens, of which the blanks between columns are none
+        return table(rng), "tables", "tool_result"
+    if draw < _TABLES + _CALLS:
+        return called(banks, rng), "calls", "tool_result"
+    if banks.pairs and rng.random() < _UNPAIRED:
+        return *_of_a_pair(banks, rng, poisoned=False), "tool_result"
+    carrier = _carrier(banks, documents, rng)
+    if rng.random() < _PIECES:
+        return piece(carrier.text.replace(HERE, ""), rng), carrier.family, carrier.kind
+    return _clean(banks, carrier, rng), carrier.family, carrier.kind
+
+
+def _of_a_pair(banks: Banks, rng: Random, *, poisoned: bool) -> tuple[str, str]:
+    """One document of a pair around the place where the two differ, and its family."""
+    pair = rng.choice(banks.pairs)
+    before, own, planted, after = pair.parts()
+    words = planted if poisoned else own
+    if words and rng.random() < _DISGUISED / 2:
+        words = disguised(words, rng)
+    return _around(before, words, after, rng), pair.family
+
+
+def called(banks: Banks, rng: Random, words: str = "") -> str:
+    """A call, with `words` in one of its fields where there are some; of a long one the part where they begin."""
+    text, at = call(rng, lambda: _ordinary(banks, rng), words)
+    start = 0 if at <= _WINDOW // 2 else at - rng.randint(20, 120)
+    return text[rng.randint(start, at) if rng.random() < _TORN else start :]
 
 
 def _carrier(banks: Banks, documents: Sequence[Row], rng: Random) -> Carrier:
@@ -180,11 +252,17 @@ def goal_of(banks: Banks, rng: Random) -> dict[str, str]:
 
 
 def _placed(carrier: Carrier, text: str, rng: Random) -> str:
-    """The carrier around `text`, which stands at one of its places; cut to a window that holds the text."""
+    """The carrier around `text`, which stands at one of its places."""
     parts = carrier.text.split(HERE)
     at = rng.randrange(1, len(parts))
     before, after = "".join(parts[:at]), "".join(parts[at:])
-    text = _fitting(carrier, before, text)
+    return _around(before, _fitting(carrier, before, text), after, rng)
+
+
+def _around(before: str, text: str, after: str, rng: Random) -> str:
+    """`text` between these, of which as much is left as a window has room for."""
+    if _weight(before) + _weight(text) + _weight(after) <= _WINDOW and rng.random() < _WHOLE:
+        return before + text + after
     room = max(rng.choice(_SHORTER) - _weight(text), 120)
     lead = rng.randint(0, room)
     return _held(before[::-1], lead)[::-1] + text + _held(after, room - lead)
@@ -195,20 +273,54 @@ def _clean(banks: Banks, carrier: Carrier, rng: Random) -> str:
     come to mean a clean document."""
     parts = carrier.text.split(HERE)
     text = parts[0]
-    ordinary = [
-        entry
-        for entry in banks.harmless
-        if entry.kind in ("prose", "tool_result")
-        and len(entry.text) < 400
-        and not entry.family.startswith(_OUT_OF_PLACE)
-    ]
     for part in parts[1:]:
-        if ordinary and rng.random() < 0.5:
-            said = banks.filled(rng.choice(ordinary).text, rng, goal_of(banks, rng))
-            sentences = said.replace("\n", " ").split(". ")
-            text += _fitting(carrier, text, ". ".join(sentences[: rng.randint(1, 3)]))
+        if rng.random() < 0.5:
+            text += _fitting(carrier, text, _ordinary(banks, rng))
         text += part
     return _held(_cut(text, rng), rng.choice(_SHORTER))
+
+
+def _ordinary(banks: Banks, rng: Random) -> str:
+    """One to three sentences that may stand in any document; none where a bank has no such texts."""
+    for _ in range(_TRIES):
+        entry = rng.choice(banks.harmless)
+        if (
+            entry.kind in ("prose", "tool_result")
+            and len(entry.text) < _BRIEF
+            and not entry.family.startswith((*_OUT_OF_PLACE, ANYWHERE))
+        ):
+            said = banks.filled(entry.text, rng, goal_of(banks, rng))
+            return ". ".join(said.replace("\n", " ").split(". ")[: rng.randint(1, 3)])
+    return ""
+
+
+def _handed(text: str, kind: str, rng: Random) -> tuple[str, str]:
+    """What a tool returned as somebody hands it on: now and then a user shows it, or it stands in a file; else as it
+    is."""
+    draw = rng.random()
+    if kind != "tool_result" or draw >= _PASTED + _KEPT:
+        return text, kind
+    if draw < _KEPT:
+        return text, "code"
+    about = rng.choice(_ABOUT)
+    if draw < _KEPT + _PASTED / 4:
+        return f"{text}\n\n{about}", "prose"
+    if draw < _KEPT + _PASTED / 2 and _weight(about) + _weight(text) < _WINDOW:
+        return f"{about}{rng.choice((':', '', ' ->'))}\n{text}", "prose"
+    return text, "prose"
+
+
+def _sent(text: str, rng: Random) -> str:
+    """What a user says, as a program sends it on."""
+    said: dict[str, Json] = {rng.choice(_TOLD): text}
+    draw = rng.random()
+    if draw < 0.3:
+        said = {"role": "user", "content": text}
+    elif draw < 0.6:
+        said = {**said, rng.choice(("id", "user_id", "session")): rng.randint(1, 9_999)}
+    elif draw < 0.7:
+        said = {"messages": [{"role": "user", "content": text}]}
+    return json.dumps(said, ensure_ascii=rng.random() < 0.5, indent=rng.choice((None, None, 2)))
 
 
 def _fitting(carrier: Carrier, before: str, text: str) -> str:

@@ -7,15 +7,16 @@ from pathlib import Path
 from random import Random
 
 from models.training.banks import THRESHOLDS, UNSEEN, Banks, load_banks
-from models.training.compose import attacks, goal_of, harmless
+from models.training.compose import ANYWHERE, PAYLOADS, attacks, goal_of, harmless
 from models.training.dojo import dojo
 from models.training.ordinary import Part, ordinary
 from models.training.public import CALIBRATED, HELD, public
-from models.training.row import KINDS, WRITTEN, Row
+from models.training.row import KINDS, WRITTEN, WRITTEN_PAYLOADS, Row
 
 __all__ = ["calibration", "held"]
 
 _ORDINARY = 3_000  # texts of a kind
+_LONGEST = 6_000  # letters: about as much as is read whole
 _CALIBRATED = 3_200  # of which some are left out, since training had their like
 _GENERATED = 1_500
 _ORDINARY_KINDS = tuple(kind for kind in KINDS if kind != "command")
@@ -24,7 +25,9 @@ _ORDINARY_KINDS = tuple(kind for kind in KINDS if kind != "command")
 def calibration(data: Path, banks: Banks, seed: int) -> Iterator[Row]:
     """Harmless texts that set the thresholds, by kind; hard ones of the banks are among them."""
     yield from public(data, CALIBRATED, Random(f"{seed} calibration public"))
-    yield from ordinary(Random(f"{seed} calibration"), Part.CALIBRATE, dict.fromkeys(_ORDINARY_KINDS, _CALIBRATED))
+    yield from ordinary(
+        Random(f"{seed} calibration"), Part.CALIBRATE, dict.fromkeys(_ORDINARY_KINDS, _CALIBRATED), longest=_LONGEST
+    )
     yield from _written(load_banks(THRESHOLDS), banks, Random(f"{seed} calibration written"))
     yield from islice(harmless(banks, Random(f"{seed} calibration banks")), _GENERATED)
 
@@ -36,7 +39,9 @@ def held(data: Path, wheel: Path | None, banks: Banks, seed: int) -> Iterator[Ro
     yield from sources
     yield from _injected(sources, Random(f"{seed} injected"))
     yield from _commands(data.parent / "eval" / "nl2bash.txt", Random(f"{seed} commands"))
-    yield from ordinary(Random(f"{seed} ordinary"), Part.TEST, dict.fromkeys(_ORDINARY_KINDS, _ORDINARY))
+    yield from ordinary(
+        Random(f"{seed} ordinary"), Part.TEST, dict.fromkeys(_ORDINARY_KINDS, _ORDINARY), longest=_LONGEST
+    )
     if wheel is not None:
         yield from dojo(wheel, Random(f"{seed} dojo"))
     others = load_banks(UNSEEN)
@@ -44,15 +49,28 @@ def held(data: Path, wheel: Path | None, banks: Banks, seed: int) -> Iterator[Ro
     mixed = replace(banks, leads=others.leads, wholes=others.wholes)
     for row in islice(attacks(mixed, Random(f"{seed} written attacks")), _GENERATED):
         yield replace(row, family="written-attacks", source=WRITTEN)
+    yield from _documents(others)
     yield from islice(attacks(banks, Random(f"{seed} attacks")), _GENERATED)
     yield from islice(harmless(banks, Random(f"{seed} harmless")), _GENERATED)
 
 
 def _written(others: Banks, banks: Banks, rng: Random) -> Iterator[Row]:
-    """Each harmless text of `others` once, its slots filled from `banks`."""
+    """Each harmless text of `others` once, its slots filled from `banks`; calls, messages and records as each kind of
+    text that they may come as."""
     for entry in others.harmless:
         text = banks.filled(entry.text, rng, goal_of(banks, rng))
-        yield Row(text=text, label=0, kind=entry.kind, family="written-harmless", source=WRITTEN)
+        if not entry.family.startswith(ANYWHERE):
+            yield Row(text=text, label=0, kind=entry.kind, family="written-harmless", source=WRITTEN)
+            continue
+        for kind in PAYLOADS:
+            yield Row(text=text, label=0, kind=kind, family=WRITTEN_PAYLOADS, source=WRITTEN)
+
+
+def _documents(others: Banks) -> Iterator[Row]:
+    """Whole documents, each as it was and with what somebody planted in it."""
+    for pair in others.pairs:
+        for label, text in ((0, pair.clean), (1, pair.poisoned)):
+            yield Row(text=text, label=label, kind="tool_result", family="written-documents", source=WRITTEN)
 
 
 def _injected(rows: list[Row], rng: Random) -> Iterator[Row]:

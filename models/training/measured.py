@@ -14,8 +14,9 @@ from random import Random
 from models.training.banks import BANKS, load_banks
 from models.training.compare import by_source, shipped_table, sources_table
 from models.training.feed import mixed
+from models.training.payloads import payloads
 from models.training.peers import governance, grams
-from models.training.report import interval
+from models.training.report import percent
 from models.training.robust import CHANGES, changed
 from models.training.row import WRITTEN, Row, read_rows
 from shield.heuristics.load import load_heuristics
@@ -45,7 +46,8 @@ attacks, its goals alone, its documents and its tasks; `bipia-injected` are BIPI
 them; machine-* is the documentation, code and addresses of this machine's packages that were kept for it. `written-*`
 are texts by writers of whom training has read nothing (`models/training/unseen`): attacks in the documents of the
 banks, and harmless texts half of which are meant to mislead. They are held against each other and stay out of the
-mean, since recipes are chosen by them.
+mean, since recipes are chosen by them; `written-payloads` are calls, messages and records, each as three kinds of text,
+and are only counted.
 
 No text shows who wrote it. Of a polite request in a document, or of a goal that stands there without any lead, wording
 says little: those are for information flow and policy, and the figures of `bipia-*` and `dojo-*` show it.
@@ -53,6 +55,13 @@ says little: those are for information flow and policy, and the figures of `bipi
 ## By left-out source
 
 Recall at a share of false alarms is against all left-out harmless texts of the same kind.
+
+"""
+_CALLS = """
+## Calls, as Shield reads them
+
+The same calls, and the objects of other writers, as the payload of a tool that Shield does not know: each string by its
+role, and short ones together, where the table above reads the whole JSON as one text.
 
 """
 _CHANGES = """
@@ -95,11 +104,11 @@ def robustness(rows: Sequence[Row], judge: TextJudge, rng: Random) -> str:
     clean = [row.text for row in rows if not row.label and row.kind == "tool_result" and 200 < len(row.text) < _SHORT]
     chosen = rng.sample(attacks, min(_CHANGED, len(attacks)))
     before = _caught(judge, [[row.text] for row in chosen])
-    lines = ["| change | blocked or sent up | lost |", "|---|---|---|", f"| none | {_share(before, len(chosen))} | |"]
+    lines = ["| change | blocked or sent up | lost |", "|---|---|---|", f"| none | {percent(before, len(chosen))} | |"]
     for name in CHANGES:
         after = _caught(judge, [changed(name, row.text, rng.choice(clean), rng) for row in chosen])
         lost = 100 * (before - after) / max(1, len(chosen))
-        lines.append(f"| {name} | {_share(after, len(chosen))} | {lost:.1f} points |")
+        lines.append(f"| {name} | {percent(after, len(chosen))} | {lost:.1f} points |")
     return "\n".join(lines) + "\n"
 
 
@@ -113,11 +122,6 @@ def _caught(judge: TextJudge, payloads: Sequence[Sequence[str]]) -> int:
         together = judge.judge(across(judged, TextKind.TOOL_RESULT))
         found += any(one.answer in _LEVELS or not one.whole for one in (*judged, *together))
     return found
-
-
-def _share(hits: int, of: int) -> str:
-    low, high = interval(hits, of)
-    return f"{100 * hits / max(1, of):.1f} % ({100 * low:.1f} to {100 * high:.1f})"
 
 
 def _text(row: Row) -> Text:
@@ -143,7 +147,8 @@ def main(show: Callable[[str], None] = print) -> None:
     written = robustness(
         [row for row in rows if row.source == WRITTEN or not row.label], judge, Random(f"{given.seed} written")
     )
-    text = f"{_HEAD}{sources}\n## At the shipped thresholds\n\n{shipped}{_CHANGES}{known}{_WRITTEN}{written}"
+    answers = f"{_HEAD}{sources}\n## At the shipped thresholds\n\n{shipped}{_CALLS}{payloads(rows, judge)}"
+    text = f"{answers}{_CHANGES}{known}{_WRITTEN}{written}"
     (given.run / "measured.md").write_text(text, encoding="utf-8")
     (given.run / "measured.json").write_text(json.dumps(numbers), encoding="utf-8")
     show(text)

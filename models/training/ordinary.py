@@ -5,6 +5,7 @@ reported.
 """
 
 import gzip
+import math
 import re
 import sysconfig
 import zlib
@@ -44,8 +45,12 @@ class Part(StrEnum):
     TEST = "test"
 
 
-def ordinary(rng: Random, part: Part, most: Mapping[str, int]) -> Iterator[Row]:
-    """Windows of this machine's files of one part, at most `most[kind]` of a kind; fewer where it has no more."""
+def ordinary(rng: Random, part: Part, most: Mapping[str, int], *, longest: int = _WINDOW) -> Iterator[Row]:
+    """Parts of this machine's files of one part, at most `most[kind]` of a kind; fewer where it has no more.
+
+    Each is a window at most or, where `longest` is more, half of them up to so many letters, the logarithms of their
+    lengths evenly: the longer a text, the more windows it has in which something may look like an attack.
+    """
     left = dict(most)
     packages: dict[str, list[Path]] = {}
     for path, package in sorted(_files()):
@@ -59,10 +64,10 @@ def ordinary(rng: Random, part: Part, most: Mapping[str, int]) -> Iterator[Row]:
             if not any(left.values()):
                 return
             paths = packages[package]
-            yield from _rows(paths[turn % len(paths)], rng, left)
+            yield from _rows(paths[turn % len(paths)], rng, left, longest)
 
 
-def _rows(path: Path, rng: Random, left: dict[str, int]) -> Iterator[Row]:
+def _rows(path: Path, rng: Random, left: dict[str, int], longest: int) -> Iterator[Row]:
     kind = _SUFFIXES[path.suffix]
     wanted = [name for name in (kind, *(("url", "prose") if kind == "tool_result" else ())) if left.get(name)]
     if not wanted:
@@ -77,6 +82,8 @@ def _rows(path: Path, rng: Random, left: dict[str, int]) -> Iterator[Row]:
         elif name == "prose":
             sentences = _SENTENCES.findall(text)
             texts = [rng.choice(sentences)] if sentences else []
+        elif longest > _WINDOW and rng.random() < 0.5:
+            texts = [_long(text, rng, longest)]
         else:
             start = 0 if len(text) <= _WINDOW or rng.random() < 0.3 else rng.randint(0, len(text) - _WINDOW)
             found_here = text[start : start + rng.choice((_WINDOW, _WINDOW, 240))]
@@ -84,7 +91,14 @@ def _rows(path: Path, rng: Random, left: dict[str, int]) -> Iterator[Row]:
         for one in texts:
             if left[name] and one.strip():
                 left[name] -= 1
-                yield Row(text=one, label=0, kind=name, family=f"machine-{name}", source="machine")
+                family = f"machine-{name}{'-long' if len(one) > _WINDOW else ''}"
+                yield Row(text=one, label=0, kind=name, family=family, source="machine")
+
+
+def _long(text: str, rng: Random, longest: int) -> str:
+    size = int(math.exp(rng.uniform(math.log(_WINDOW), math.log(longest))))
+    start = rng.randint(0, max(0, len(text) - size))
+    return text[start : start + size]
 
 
 def _files() -> Iterator[tuple[Path, str]]:

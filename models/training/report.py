@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Measured", "auc", "interval", "measure", "threshold_at"]
+__all__ = ["Measured", "auc", "interval", "measure", "percent", "shown", "threshold_at"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,3 +54,13 @@ def interval(hits: int, of: int) -> tuple[float, float]:
     middle = (share + z * z / (2 * of)) / (1 + z * z / of)
     half = z * math.sqrt(share * (1 - share) / of + z * z / (4 * of * of)) / (1 + z * z / of)
     return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def percent(hits: int, of: int) -> str:
+    """A share and its interval, as reports show them."""
+    return shown(hits / max(1, of), *interval(hits, of))
+
+
+def shown(share: float, low: float, high: float) -> str:
+    """The same of a share whose interval is known."""
+    return f"{100 * share:.1f} % ({100 * low:.1f} to {100 * high:.1f})"

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-__all__ = ["KINDS", "WRITTEN", "Row", "read_rows", "write_rows"]
+__all__ = ["KINDS", "WRITTEN", "WRITTEN_PAYLOADS", "Row", "read_rows", "write_rows"]
 
 KINDS = ("prose", "tool_result", "command", "code", "url")
 WRITTEN = "written"  # the source of texts by writers of whom training has read nothing
+WRITTEN_PAYLOADS = "written-payloads"  # the family of their calls, messages and records
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,90 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from types import MappingProxyType
 
+from models.training.invented import code, date, figure, money, person, place, score, status, title
+
 __all__ = ["table"]
-
-_SOUNDS = (
-    "ka",
-    "lo",
-    "mi",
-    "ra",
-    "ten",
-    "bor",
-    "sel",
-    "vi",
-    "and",
-    "er",
-    "is",
-    "ho",
-    "ju",
-    "mar",
-    "el",
-    "do",
-    "nic",
-    "ost",
-)
-_THINGS = (
-    "spring", "river", "league", "station", "album", "tower", "bridge", "season", "engine", "harbour", "museum",
-    "theatre", "village", "college", "express", "garden", "king", "light", "story", "school", "island", "cup", "night",
-)  # fmt: skip
-
-
-def _name(rng: Random) -> str:
-    return "".join(rng.choices(_SOUNDS, k=rng.randint(2, 3))).capitalize()
-
-
-def _person(rng: Random) -> str:
-    nation = rng.choice(("", "", "", f" ({_name(rng)[:3].upper()})"))
-    return f"{_name(rng)} {_name(rng)}{nation}"
-
-
-def _title(rng: Random) -> str:
-    words = " ".join(word.capitalize() for word in rng.choices(_THINGS, k=rng.randint(1, 4)))
-    return rng.choice((words, words, f'"{words}"', f"The {words}", f"{words} (Part {rng.randint(1, 3)})"))
-
-
-def _place(rng: Random) -> str:
-    return rng.choice((_name(rng), f"{_name(rng)}, {_name(rng)}", f"{_name(rng)} {rng.choice(_THINGS).capitalize()}"))
-
-
-def _date(rng: Random) -> str:
-    year, month, day = rng.randint(1890, 2026), rng.randint(1, 12), rng.randint(1, 28)
-    named = ("Jan", "Feb", "March", "April", "May", "June", "July", "Aug", "Sept", "Oct", "Nov", "Dec")[month - 1]
-    return rng.choice((f"{day} {named} {year}", f"{year}-{month:02}-{day:02}", f"{day:02}/{month:02}/{year % 100:02}"))
-
-
-def _figure(rng: Random) -> str:
-    number = rng.choice((rng.randint(0, 40), rng.randint(40, 2_000), rng.randint(2_000, 9_000_000)))
-    return rng.choice(
-        (str(number), f"{number:,}", f"{number / 10}", f"{rng.randint(0, 99)}%", "\u2013", "", f"+{number}")
-    )
-
-
-def _score(rng: Random) -> str:
-    low, high = rng.randint(0, 9), rng.randint(0, 21)
-    return rng.choice((f"{low}\u2013{high}", f"{low}-{high}", f"{low}:{high}", f"W {low}-{high}", f"{low}/{high}"))
-
-
-def _money(rng: Random) -> str:
-    return f"{rng.choice(('$', '€', '£', ''))}{rng.randint(1, 9_999):,}.{rng.randint(0, 99):02}"
-
-
-def _code(rng: Random) -> str:
-    return f"{rng.choice('ABCDKXM')}{rng.choice(('', '-'))}{rng.randint(1, 9_999)}"
-
-
-def _status(rng: Random) -> str:
-    return rng.choice(("open", "closed", "yes", "no", "active", "running", "ok", "done", "DNF", "n/a", "won", "lost"))
-
 
 # what a column holds, and what may stand above it
 _COLUMNS: Mapping[Callable[[Random], str], Sequence[str]] = MappingProxyType(
     {
-        _person: ["Name", "Player", "Driver", "Director", "Artist", "Owner", "Candidate", "Teacher", "user", "author"],
-        _title: ["Title", "Film", "Song", "Chapter", "Album", "Book", "Event", "Programme", "subject"],
-        _place: ["City", "Venue", "Location", "County", "Station", "Country", "Club", "Team", "region", "warehouse"],
-        _date: ["Date", "Year", "Launched", "Founded", "Opened", "Born", "Due", "created_at", "updated"],
-        _figure: [
+        person: ["Name", "Player", "Driver", "Director", "Artist", "Owner", "Candidate", "Teacher", "user", "author"],
+        title: ["Title", "Film", "Song", "Chapter", "Album", "Book", "Event", "Programme", "subject"],
+        place: ["City", "Venue", "Location", "County", "Station", "Country", "Club", "Team", "region", "warehouse"],
+        date: ["Date", "Year", "Launched", "Founded", "Opened", "Born", "Due", "created_at", "updated"],
+        figure: [
             "Rank",
             "Points",
             "Total",
@@ -102,10 +30,10 @@ _COLUMNS: Mapping[Callable[[Random], str], Sequence[str]] = MappingProxyType(
             "#",
             "quantity",
         ],
-        _score: ["Score", "Result", "Record", "Final", "Half-time", "Sets"],
-        _money: ["Price", "Amount", "Salary", "Budget", "Gross", "Net", "Balance", "Fee", "total"],
-        _code: ["No.", "Code", "id", "Order", "Model", "Route", "Gate", "sku", "Platform", "ticket"],
-        _status: ["Status", "Type", "Notes", "Remark", "Round", "Language", "state", "Category", "priority"],
+        score: ["Score", "Result", "Record", "Final", "Half-time", "Sets"],
+        money: ["Price", "Amount", "Salary", "Budget", "Gross", "Net", "Balance", "Fee", "total"],
+        code: ["No.", "Code", "id", "Order", "Model", "Route", "Gate", "sku", "Platform", "ticket"],
+        status: ["Status", "Type", "Notes", "Remark", "Round", "Language", "state", "Category", "priority"],
     }
 )
 
@@ -119,10 +47,10 @@ def table(rng: Random, slot: str = "") -> str:
         slot = ""
     head = [rng.choice(_COLUMNS[cell]) for cell in kinds]
     text = rng.choice((_markdown, _markdown, _padded, _padded, _separated, _html, _records))(head, rows, rng)
-    title = rng.choice(
-        ("", "", "", f"{_title(rng)}\n\n", f"## {_title(rng)}\n", f"Table {rng.randint(1, 9)}. {_title(rng)}\n")
+    above = rng.choice(
+        ("", "", "", f"{title(rng)}\n\n", f"## {title(rng)}\n", f"Table {rng.randint(1, 9)}. {title(rng)}\n")
     )
-    return f"{title}{text}\n{slot}" if slot else title + text
+    return f"{above}{text}\n{slot}" if slot else above + text
 
 
 def _markdown(head: list[str], rows: list[list[str]], rng: Random) -> str:

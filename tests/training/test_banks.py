@@ -51,6 +51,39 @@ def runs(text, words=8):
     return {" ".join(told[at : at + words]) for at in range(len(told) - words + 1)}
 
 
+@pytest.mark.parametrize("folder", [UNSEEN, THRESHOLDS])
+def test_what_is_not_trained_on_has_no_twin_in_training(banks, folder):
+    """Boilerplate is where writers who do not know of each other write the same."""
+    known = (*(entry.text for entry in (*banks.harmless, *banks.carriers)), *(pair.clean for pair in banks.pairs))
+    trained = {run for text in known for run in runs(text, words=4)}
+    others = load_banks(folder)
+    for text in (*(entry.text for entry in others.harmless), *(pair.clean for pair in others.pairs)):
+        own = runs(text, words=4)
+        assert len(own) < 8 or len(own & trained) < 0.6 * len(own), text
+
+
+def test_pairs_are_the_same_document_with_and_without_a_few_words(banks, unseen):
+    pairs = banks.pairs + unseen.pairs
+    assert len(unseen.pairs) >= 150
+    assert len({pair.clean for pair in pairs}) == len(pairs)
+    for pair in pairs:
+        clean, poisoned = ({text[at : at + 5] for at in range(len(text) - 4)} for text in (pair.clean, pair.poisoned))
+        assert len(clean & poisoned) > 0.5 * len(clean), pair.clean
+        assert poisoned - clean, pair.poisoned
+        before, own, planted, after = pair.parts()
+        assert (before + own + after, before + planted + after) == (pair.clean, pair.poisoned)
+
+
+def test_a_pair_that_is_none_is_refused_where_it_stands(tmp_path):
+    (tmp_path / "documents").mkdir()
+    path = tmp_path / "documents" / "one.yaml"
+    path.write_text("pairs: [{clean: a, poisoned: b}, {clean: a, poisoned: 'a '}]")
+    with pytest.raises(BankError, match=r"one.yaml: pair 1 has to have `clean` and `poisoned`"):
+        load_banks(tmp_path)
+    path.write_text("pairs: [{clean: a, poisoned: b}]")
+    assert [pair.poisoned for pair in load_banks(tmp_path).pairs] == ["b"]
+
+
 def test_nothing_is_taken_from_what_the_classifier_is_measured_on(banks, unseen):
     held = {run for row in public(shared("data/tier1"), HELD, Random(1)) if row.label for run in runs(row.text)}
     assert len(held) > 10_000

@@ -1,9 +1,11 @@
+from dataclasses import replace
+from itertools import islice
 from random import Random
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.training.banks import BANKS, HERE, load_banks
+from models.training.banks import BANKS, HERE, Pair, load_banks
 from models.training.compose import attacks, harmless
 from models.training.piece import piece
 
@@ -31,3 +33,17 @@ def test_a_short_text_alone_is_more_often_clean_than_not():
     ]
     assert short[0] > 2 * short[1]
     assert not any(HERE in next(good).text for _ in range(300))
+
+
+def test_of_a_pair_the_place_is_read_where_its_documents_differ():
+    pair = Pair(
+        clean="a " * 400 + "calm " + "b " * 400, poisoned="a " * 400 + "storm now " + "b " * 400, family="twins"
+    )
+    assert pair.parts() == ("a " * 400, "calm", "storm now", " " + "b " * 400)
+    banks = replace(load_banks(BANKS), pairs=(pair,))
+    for make, words in ((attacks, "storm now"), (harmless, "calm")):
+        found = [row for row in islice(make(banks, Random(3)), 3_000) if row.family == "twins"]
+        assert len(found) > 50
+        plain = [row for row in found if words in row.text]
+        assert len(plain) > 0.7 * len(found)
+        assert sorted(row.text.index(words) for row in plain)[len(plain) * 9 // 10] < 520
