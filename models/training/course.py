@@ -1,7 +1,10 @@
 """A whole training in a folder: tokenizer, an encoder that has guessed hidden pieces, the classifier that it becomes,
-its wide part, rows to score. A stage of training is skipped where its result is there, so a run that was cut off is
-started again with the same command."""
+the same after more texts at a lower rate, its wide part, rows to score.
 
+A stage of training is skipped where its result is there, so a run that was cut off is started again with the same
+command, and after the banks have grown a folder whose `settled/` was removed learns what is new in an hour of a CPU."""
+
+import hashlib
 import json
 import sys
 from collections.abc import Mapping, Sequence
@@ -16,11 +19,11 @@ import torch
 from tokenizers import Tokenizer
 from transformers import DebertaV2ForSequenceClassification
 
-from models.training.banks import BANKS, Banks, load_banks
+from models.training.banks import BANKS, Banks, digests, load_banks
 from models.training.encoder import Shape, pretrained_folder, warm
 from models.training.feed import Feed, mixed
 from models.training.fit import Guess, Judge, Plan, fit, keep, started
-from models.training.forward import margins
+from models.training.forward import halved, margins
 from models.training.held import calibration, held
 from models.training.ordinary import Part, ordinary
 from models.training.public import TRAINED, public
@@ -28,11 +31,13 @@ from models.training.row import Row, read_rows, write_rows
 from models.training.vocabulary import Vocabulary, build_vocabulary
 from models.training.wide import WIDE_FILE, Wide, fit_wide, matched, save_wide
 
-__all__ = ["TRAINED_FOLDER", "Course", "CourseError", "run"]
+__all__ = ["STAGE_FILE", "TRAINED_FOLDER", "Course", "CourseError", "run"]
 
-TRAINED_FOLDER = "judged"
+TRAINED_FOLDER = "settled"
+STAGE_FILE = "made.json"  # in each stage's folder: of what, and on what, it was trained
 _WEIGHTS = "model.safetensors"
 _RATE = 5e-4
+_LATE = 2e-4  # the rate at which it settles
 _EMBEDDINGS = 0.1  # of the rate
 _HIDDEN = 0.1  # of the pieces
 
@@ -57,6 +62,7 @@ class Course:
     layers: tuple[int, ...]
     guess_steps: int
     judge_steps: int
+    settle_steps: int
     batch: int
     wide_rows: int
     workers: int = 0
@@ -75,7 +81,7 @@ def run(course: Course) -> Path:
     pool = _pool(course)
     vocabulary = _vocabulary(course, banks, pool)
     feed = Feed(banks=banks, pool=pool, vocabulary=vocabulary, size=course.batch, workers=course.workers)
-    trained = _judged(course, feed)
+    trained = _settled(course, feed)
     vocabulary.tokenizer.save(str(course.folder / TRAINED_FOLDER / "tokenizer.json"))
     if not (course.folder / TRAINED_FOLDER / WIDE_FILE).exists():
         save_wide(_wide(course, vocabulary, banks, pool, trained), course.folder / TRAINED_FOLDER)
@@ -91,9 +97,11 @@ def _settings(course: Course) -> dict[str, object]:
         "layers": list(course.layers),
         "guess_steps": course.guess_steps,
         "judge_steps": course.judge_steps,
+        "settle_steps": course.settle_steps,
         "batch": course.batch,
         "workers": course.workers,
         "rate": _RATE,
+        "late": _LATE,
         "embeddings": _EMBEDDINGS,
         "hidden": _HIDDEN,
         "wide_rows": course.wide_rows,
@@ -140,23 +148,49 @@ def _guessed(course: Course, feed: Feed) -> DebertaV2ForSequenceClassification:
     # what goes on does not read the same texts again
     batches = feed.batches(f"{course.seed} guess {started(folder)}")
     fit(Guess(model), batches, Plan(steps=course.guess_steps, rate=_RATE), folder, course.log)
-    keep(model, folder)
+    _kept(model, folder)
     return model
 
 
 def _judged(course: Course, feed: Feed) -> DebertaV2ForSequenceClassification:
     """That encoder after it has learnt to tell attacks."""
+    folder = course.folder / "judged"
+    if (folder / _WEIGHTS).exists():
+        return DebertaV2ForSequenceClassification.from_pretrained(folder)
+    model = _guessed(course, feed)
+    plan = Plan(steps=course.judge_steps, rate=_RATE, embeddings=_EMBEDDINGS)
+    _judge(course, feed, model, folder, plan)
+    return model
+
+
+def _settled(course: Course, feed: Feed) -> DebertaV2ForSequenceClassification:
+    """The same after more texts, of the banks as they are by then, at a lower rate."""
     folder = course.folder / TRAINED_FOLDER
     if (folder / _WEIGHTS).exists():
         return DebertaV2ForSequenceClassification.from_pretrained(folder).eval()
-    model = _guessed(course, feed)
+    model = _judged(course, feed)
+    plan = Plan(steps=course.settle_steps, rate=_LATE, embeddings=_EMBEDDINGS)
+    _judge(course, feed, model, folder, plan)
+    return model
+
+
+def _judge(course: Course, feed: Feed, model: DebertaV2ForSequenceClassification, folder: Path, plan: Plan) -> None:
     folder.mkdir(exist_ok=True)
     torch.manual_seed(course.seed)
-    batches = feed.batches(f"{course.seed} judge {started(folder)}")
-    plan = Plan(steps=course.judge_steps, rate=_RATE, embeddings=_EMBEDDINGS)
+    batches = feed.batches(f"{course.seed} {folder.name} {started(folder)}")
     fit(Judge(model, hidden=_HIDDEN), batches, plan, folder, course.log)
+    _kept(model, folder)
+
+
+def _kept(model: DebertaV2ForSequenceClassification, folder: Path) -> None:
+    """Stages of one folder may be months and machines apart: each says which banks it read, and where."""
+    read = hashlib.sha256(json.dumps(digests(BANKS), sort_keys=True).encode()).hexdigest()
+    device = next(model.parameters()).device
+    with halved(device, training=True):
+        half = torch.is_autocast_enabled(device.type)
+    made = {"banks": f"sha256:{read}", "torch": torch.__version__, "device": device.type, "half": half}
+    (folder / STAGE_FILE).write_text(json.dumps(made))
     keep(model, folder)
-    return model
 
 
 def _wide(

@@ -14,7 +14,7 @@ import torch
 from torch import nn
 from transformers import DebertaV2ForSequenceClassification
 
-from models.training.forward import logits, states
+from models.training.forward import halved, logits, states
 from models.training.vocabulary import SPECIAL, UNKNOWN
 
 __all__ = ["Batch", "Guess", "Judge", "Plan", "Task", "fit", "keep", "started"]
@@ -103,7 +103,7 @@ class Guess(Task):
         chosen = _chosen(batch.tokens, _GUESSED)
         hidden = states(self.model, torch.where(chosen, UNKNOWN, batch.tokens))[chosen]
         words = self.model.deberta.embeddings.word_embeddings.weight
-        with torch.autocast(hidden.device.type, torch.bfloat16, enabled=hidden.is_cuda):
+        with halved(hidden.device, training=self.training):
             guessed = self.head(hidden) @ words.T
         return nn.functional.cross_entropy(guessed.float(), batch.tokens[chosen], reduction="sum"), chosen.sum()
 

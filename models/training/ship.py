@@ -1,6 +1,6 @@
 """`python -m models.training.ship RUN OUT`: out of a finished training the model folder that is shipped.
 
-RUN is a folder of `models.training`: `judged/` (weights, configuration, tokenizer), `calibration.jsonl` (harmless
+RUN is a folder of `models.training`: `settled/` (weights, configuration, tokenizer), `calibration.jsonl` (harmless
 texts that set the thresholds) and `held.jsonl` (what the card reports). OUT is made anew, and only if all of it holds.
 """
 
@@ -26,11 +26,11 @@ from typing import TextIO
 from tokenizers import Tokenizer
 from transformers import DebertaV2ForSequenceClassification
 
-from models.training.banks import BANKS, load_banks
+from models.training.banks import BANKS, digests, load_banks
 from models.training.card import Card, card
 from models.training.compare import by_source
 from models.training.compose import attacks
-from models.training.course import TRAINED_FOLDER
+from models.training.course import STAGE_FILE, TRAINED_FOLDER
 from models.training.export import Parity, compared, export
 from models.training.row import KINDS, Row, read_rows
 from models.training.vocabulary import SPECIAL, Vocabulary
@@ -187,7 +187,8 @@ def _made(run: Path, trained: Path, parity: Mapping[str, Parity]) -> dict[str, J
         "course": json.loads(course.read_text()) if course.is_file() else None,
         "weights": _digest(trained / "model.safetensors"),
         "data": {name: _digest(run / name) for name in data if (run / name).is_file()},
-        "banks": {str(path.relative_to(BANKS)): _digest(path) for path in sorted(BANKS.rglob("*.yaml"))},
+        "banks": digests(BANKS),
+        "stages": {path.parent.name: json.loads(path.read_text()) for path in sorted(run.glob(f"*/{STAGE_FILE}"))},
         "versions": {name: version(name) for name in _PACKAGES},
         "parity": {name: asdict(found) for name, found in parity.items()},
     }

@@ -1,31 +1,89 @@
 """A training goes on in its own folder only."""
 
+import io
 import json
+import shutil
+import string
 import warnings
 
 import pytest
 
-pytest.importorskip("torch", reason="needs the extra `train`")
+torch = pytest.importorskip("torch", reason="needs the extra `train`")
 pytest.importorskip("transformers", reason="needs the extra `train`")
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # torch's, of its own parts
-    from models.training.course import Course, CourseError, run
+    from tokenizers import Tokenizer
+
+    from models.training.course import STAGE_FILE, TRAINED_FOLDER, Course, CourseError, run
+    from models.training.encoder import Shape, fresh
+    from models.training.vocabulary import SPECIAL, wordpiece
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # torch, of its own scripts
+_WEIGHTS = "model.safetensors"
 
 
-def test_a_folder_that_another_training_began_is_refused(tmp_path):
-    course = Course(
-        folder=tmp_path,
-        data=tmp_path,
+def course_in(folder):
+    return Course(
+        folder=folder,
+        data=folder,
         dojo=None,
         seed=1,
         layers=(0, 2, 5),
         guess_steps=1,
         judge_steps=1,
+        settle_steps=2,
         batch=4,
-        wide_rows=4,
+        wide_rows=64,
+        log=io.StringIO(),
     )
+
+
+def test_a_folder_that_another_training_began_is_refused(tmp_path):
+    course = course_in(tmp_path)
     (tmp_path / "course.json").write_text(json.dumps({"seed": 2, "layers": [0, 2, 5], "batch": 4}))
     with pytest.raises(CourseError, match=r"begun with .*guess_steps None.*seed 2"):
         run(course)
     assert json.loads((tmp_path / "course.json").read_text())["seed"] == 2
+
+
+@pytest.fixture
+def begun(tmp_path, monkeypatch):
+    """A folder whose encoder has been judged already, with a vocabulary of letters."""
+    for rows in ("calibration", "held"):
+        monkeypatch.setattr(f"models.training.course.{rows}", lambda *_: iter(()))
+    letters = string.ascii_lowercase + string.digits
+    pieces = [*SPECIAL, *letters, *(f"##{letter}" for letter in letters)]
+    tokenizer: Tokenizer = wordpiece({piece: place for place, piece in enumerate(pieces)})
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    (tmp_path / "rows.json").write_text(json.dumps(list(range(len(pieces)))))
+    (tmp_path / "pool.jsonl").write_text("")
+    torch.manual_seed(1)
+    shape = Shape(layers=(0,), length=128)
+    fresh(len(pieces), layers=1, hidden=32, heads=4, shape=shape).save_pretrained(tmp_path / "judged")
+    return tmp_path
+
+
+def test_an_encoder_that_was_judged_settles_and_does_so_again_when_that_is_removed(begun):
+    judged = (begun / "judged" / _WEIGHTS).read_bytes()
+    course = course_in(begun)
+    assert run(course) == begun / TRAINED_FOLDER
+    settled = (begun / TRAINED_FOLDER / _WEIGHTS).read_bytes()
+    assert settled != judged
+    assert not (begun / "guessed").exists()
+    made = json.loads((begun / TRAINED_FOLDER / STAGE_FILE).read_text())
+    assert made["banks"].startswith("sha256:")
+    assert made["device"] in ("cpu", "cuda")
+    assert (begun / TRAINED_FOLDER / "wide.safetensors").is_file()
+    shutil.rmtree(begun / TRAINED_FOLDER)
+    run(course)
+    assert (begun / TRAINED_FOLDER / _WEIGHTS).read_bytes() == settled
+    assert (begun / "judged" / _WEIGHTS).read_bytes() == judged
+
+
+def test_a_stage_that_is_done_is_not_done_again(begun):
+    course = course_in(begun)
+    run(course)
+    before = {path: path.stat().st_mtime_ns for path in (begun / TRAINED_FOLDER).iterdir() if path.name == _WEIGHTS}
+    run(course)
+    assert {path: path.stat().st_mtime_ns for path in before} == before

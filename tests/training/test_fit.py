@@ -16,11 +16,17 @@ with warnings.catch_warnings():
 
     from models.training.encoder import Shape, fresh
     from models.training.fit import Batch, Guess, Judge, Plan, fit, keep, started
-    from models.training.forward import logits, margins, padded, states
+    from models.training.forward import halved, logits, margins, padded, states
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # torch, of its own scripts
 
 _PIECES = 60
+
+
+@pytest.fixture(autouse=True)
+def whole(monkeypatch):
+    """In single precision, whatever this CPU is quick at: what is added up in parts is held against the whole."""
+    monkeypatch.setattr("models.training.forward._halving", lambda: False)
 
 
 def _model():
@@ -60,7 +66,9 @@ def test_short_cut_computes_what_the_model_computes():
     assert torch.allclose(whole.hidden_states[-1][mask.bool()], last[mask.bool()], atol=1e-5)
 
 
-def test_learns(tmp_path):
+@pytest.mark.parametrize("half", [False, True])
+def test_learns(tmp_path, monkeypatch, half):
+    monkeypatch.setattr("models.training.forward._halving", lambda: half)
     torch.manual_seed(0)
     model = fresh(_PIECES, layers=1, hidden=32, heads=4, shape=Shape(layers=(0,), length=40))
     fit(Judge(model, hidden=0.1), _batches(), Plan(steps=150, rate=3e-3), tmp_path, io.StringIO())
@@ -70,8 +78,18 @@ def test_learns(tmp_path):
     assert sum(right) >= 15
 
 
-def test_learns_to_guess_what_is_hidden(tmp_path):
+def test_half_precision_is_for_training_alone(monkeypatch):
+    monkeypatch.setattr("models.training.forward._halving", lambda: True)
+    wide = torch.ones(2, 2)
+    for training, type in ((True, torch.bfloat16), (False, torch.float32)):
+        with halved(torch.device("cpu"), training=training):
+            assert (wide @ wide).dtype is type
+
+
+@pytest.mark.parametrize("half", [False, True])
+def test_learns_to_guess_what_is_hidden(tmp_path, monkeypatch, half):
     """Each piece of these texts is followed by the next number."""
+    monkeypatch.setattr("models.training.forward._halving", lambda: half)
     torch.manual_seed(0)
     model = fresh(_PIECES, layers=1, hidden=32, heads=4, shape=Shape(layers=(0,), length=40))
     draw = torch.Generator().manual_seed(5)
