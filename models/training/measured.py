@@ -43,7 +43,9 @@ exception, other draws of the banks that the classifier learnt from. With 95 % i
 the same run: TF-IDF over character n-grams with logistic regression, fitted to what the classifier learnt from, and the
 detector of agent-governance-toolkit-core. The `dojo-*` are AgentDojo's injections in its environments, with each of its
 attacks, its goals alone, its documents and its tasks; `bipia-injected` are BIPIA's documents with one of its attacks in
-them; machine-* is the documentation, code and addresses of this machine's packages that were kept for it. `written-*`
+them; machine-* is the documentation, code and addresses of this machine's packages that were kept for it, `-long` what
+of it is longer than one window, up to 6,000 letters; `written-documents` are whole ones, each clean and with an attack
+in it, by two writers who know nothing of this classifier. `written-*`
 are texts by writers of whom training has read nothing (`models/training/unseen`): attacks in the documents of the
 banks, and harmless texts half of which are meant to mislead. They are held against each other and stay out of the
 mean, since recipes are chosen by them; `written-payloads` are calls, messages and records, each as three kinds of text,
