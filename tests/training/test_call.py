@@ -9,7 +9,7 @@ from random import Random
 
 from models.training.banks import BANKS, load_banks
 from models.training.call import call
-from models.training.compose import PAYLOADS, attacks, called, harmless
+from models.training.compose import ANYWHERE, PAYLOADS, attacks, called, harmless
 
 
 def words():
@@ -89,3 +89,10 @@ def test_an_attack_that_stands_in_a_call_is_within_what_is_read():
     for _ in range(1_000):
         text = called(banks, rng, "wordsofastranger")
         assert text.index("wordsofastranger") <= 260
+
+
+def test_written_payloads_are_read_as_each_kind():
+    rows = islice(harmless(load_banks(BANKS), Random(7)), 6_000)
+    kinds = Counter(row.kind for row in rows if row.family.startswith(ANYWHERE))
+    assert set(kinds) == set(PAYLOADS)
+    assert min(kinds.values()) >= 5

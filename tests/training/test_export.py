@@ -16,6 +16,7 @@ onnx = pytest.importorskip("onnx", reason="needs the extra `train`")
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # torch's, of its own parts
+    from models.training.course import TRAINED_FOLDER
     from models.training.encoder import Shape, fresh
     from models.training.export import compared, export
     from models.training.lean import Lean
@@ -65,7 +66,7 @@ def drawn(lengths, seed=2):
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("run") / "judged"
+    folder = tmp_path_factory.mktemp("run") / TRAINED_FOLDER
     small().save_pretrained(folder)
     save_wide(wide(), folder)
     pieces = {piece: number for number, piece in enumerate((*SPECIAL, *WORDS))}
@@ -156,7 +157,7 @@ def rows():
 def run(trained, tmp_path):
     folder = tmp_path / "run"
     folder.mkdir()
-    (folder / "judged").symlink_to(trained)
+    (folder / TRAINED_FOLDER).symlink_to(trained)
     write_rows(folder / "held.jsonl", rows())
     write_rows(folder / "calibration.jsonl", (row for row in rows() if not row.label))
     return folder

@@ -1,0 +1,27 @@
+"""Texts of this machine that thresholds and reports rest on: of all lengths, since a text is judged by its worst
+window."""
+
+from random import Random
+
+import pytest
+
+from models.training.ordinary import Part, ordinary
+
+
+@pytest.fixture(scope="module")
+def rows():
+    found = list(ordinary(Random(1), Part.CALIBRATE, {"tool_result": 150, "code": 150}, longest=4_000))
+    if len(found) < 200:
+        pytest.skip("this machine has too little documentation and code")
+    return found
+
+
+def test_half_of_them_are_longer_than_a_window_where_that_is_asked(rows):
+    assert all(len(row.text) <= 4_000 for row in rows)
+    assert all((len(row.text) > 520) == row.family.endswith("-long") for row in rows)
+    assert 0.25 < sum(len(row.text) > 520 for row in rows) / len(rows) < 0.6
+    assert sum(len(row.text) > 2_000 for row in rows) > 10
+
+
+def test_windows_are_what_is_trained_on():
+    assert all(len(row.text) <= 520 for row in ordinary(Random(1), Part.TRAIN, {"tool_result": 50, "code": 50}))
