@@ -16,7 +16,7 @@ onnx = pytest.importorskip("onnx", reason="needs the extra `train`")
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # torch's, of its own parts
-    from models.training.course import TRAINED_FOLDER
+    from models.training.course import STAGE_FILE, TRAINED_FOLDER
     from models.training.encoder import Shape, fresh
     from models.training.export import compared, export
     from models.training.lean import Lean
@@ -158,6 +158,8 @@ def run(trained, tmp_path):
     folder = tmp_path / "run"
     folder.mkdir()
     (folder / TRAINED_FOLDER).symlink_to(trained)
+    (folder / "judged").mkdir()
+    (folder / "judged" / STAGE_FILE).write_text('{"banks": "sha256:1", "device": "cuda"}')
     write_rows(folder / "held.jsonl", rows())
     write_rows(folder / "calibration.jsonl", (row for row in rows() if not row.label))
     return folder
@@ -190,6 +192,7 @@ def test_a_folder_is_shipped_whole(run, tmp_path):
     assert all(f"source{number} (prose," in card for number in range(3))
     made = json.loads((out / "manifest.json").read_text())["made"]
     assert made["parity"]["single"]["flips"] == 0
+    assert made["stages"]["judged"] == {"banks": "sha256:1", "device": "cuda"}
     assert not list(tmp_path.glob(".ship-*"))
 
 
