@@ -1,7 +1,6 @@
 """Attacks and their harmless twins, made of the banks: the same document clean and poisoned, the same wish asked for by
 the user and slipped in by somebody else. Seeded: the same seed gives the same rows."""
 
-import html
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -10,27 +9,21 @@ from random import Random
 from models.training.banks import HERE, Banks, Carrier
 from models.training.call import call
 from models.training.disguise import disguised
+from models.training.handed import handed, sent, wrapped
 from models.training.piece import piece
 from models.training.row import Row
 from models.training.table import table
-from shield.types import Json
+from models.training.window import SHORTER, WINDOW, around, cut, held
 
-__all__ = ["ANYWHERE", "PAYLOADS", "attacks", "called", "goal_of", "harmless", "injection"]
+__all__ = ["ANYWHERE", "PAYLOADS", "attacks", "called", "goal_of", "harmless"]
 
-_WINDOW = 520  # Latin characters: about what 128 tokens hold; letters of other scripts are a token each
-_SHORTER = (_WINDOW, _WINDOW, 320, 220)  # texts come in all lengths, and short ones train faster
-_LATIN = 0x250
-_RARE = 4
 _DISGUISED = 0.22
 _INDIRECT_WHOLES = 0.4  # of what is slipped into documents
 _TABLES = 0.07  # of the documents
 _CALLS = 0.1  # of the documents
-_PASTED = 0.1  # of what tools return, how much a user shows
-_KEPT = 0.07  # and how much stands in a file
 _SENT = 0.07  # of what users say, how much a program sends on
 _WRAPPED = 0.2  # of what tools return, how much stands in a field of its own
 _TORN = 0.15  # of the calls, how many have lost their beginning
-_WHOLE = 0.6  # of the documents that fit a window with what was slipped in, how many are left whole
 _FOUND = 0.15  # of the documents, where there are some that were found and not written for this
 _PAIRED = 0.12  # of the attacks in documents, how many are of a pair
 _UNPAIRED = 0.2  # of the clean documents, how many are
@@ -70,33 +63,6 @@ _NEEDS_A_DOCUMENT = (
 # Families of calls, messages and records, and the kinds of text that they may come as.
 ANYWHERE = "structured"
 PAYLOADS = ("prose", "tool_result", "code")
-_ABOUT = (
-    "summarise this",
-    "What does this say?",
-    "can you answer that for me",
-    "is this right?",
-    "translate it into English please",
-    "explain this to me",
-    "make it shorter",
-    "what went wrong here?",
-    "Was steht da drin?",
-    "résume-moi ça",
-    "¿qué dice esto?",
-)
-_FIELDS = (
-    "content",
-    "text",
-    "body",
-    "description",
-    "message",
-    "result",
-    "output",
-    "snippet",
-    "summary",
-    "comment",
-    "title",
-)
-_TOLD = ("prompt", "query", "question", "input", "text", "message", "user_message", "q")
 _TRIES = 50
 _BRIEF = 400  # letters
 _ASKS = (
@@ -119,7 +85,7 @@ def attacks(banks: Banks, rng: Random, documents: Sequence[Row] = ()) -> Iterato
     while True:
         draw = rng.random()
         if draw < 0.62:
-            text, family = injection(banks, rng)
+            text, family = _injection(banks, rng)
             wish, kind = family in _NEEDS_A_DOCUMENT, "tool_result"
             stands = draw < 0.47 or wish
             if banks.pairs and rng.random() < _PAIRED:
@@ -133,20 +99,20 @@ def attacks(banks: Banks, rng: Random, documents: Sequence[Row] = ()) -> Iterato
             if rng.random() < _DISGUISED / 5:
                 text = disguised(text, rng)
             if kind == "tool_result" and rng.random() < _WRAPPED:
-                text = _wrapped(text, rng)
+                text = wrapped(text, rng)
             if stands:
-                text, kind = _handed(text, kind, rng)
+                text, kind = handed(text, kind, rng)
         else:
             direct = [whole for whole in banks.wholes if whole.direct]
             whole = rng.choice(direct)
             text, family, kind = banks.filled(whole.text, rng, goal_of(banks, rng)), whole.family, "prose"
-            text = _cut(text, rng)
+            text = cut(text, rng)
             if rng.random() < _DISGUISED:
                 text = disguised(text, rng)
             if rng.random() < 0.15:
                 kind = "tool_result"
             elif rng.random() < _SENT:
-                text = _sent(text, rng)
+                text = sent(text, rng)
         yield Row(text=text, label=1, kind=kind, family=family)
 
 
@@ -161,17 +127,17 @@ def harmless(banks: Banks, rng: Random, documents: Sequence[Row] = ()) -> Iterat
             text, family, kind = banks.filled(rng.choice(_ASKS), rng, goal_of(banks, rng)), "asked", "prose"
         else:
             entry = rng.choice(banks.harmless)
-            text, family, kind = _cut(banks.filled(entry.text, rng, goal_of(banks, rng)), rng), entry.family, entry.kind
+            text, family, kind = cut(banks.filled(entry.text, rng, goal_of(banks, rng)), rng), entry.family, entry.kind
         if rng.random() < _DISGUISED / 2:
             text = disguised(text, rng)
         if family.startswith(ANYWHERE):
             kind = rng.choices(PAYLOADS, (2, 2, 1))[0]
         elif kind == "prose" and rng.random() < _SENT:
-            text = _sent(text, rng)
+            text = sent(text, rng)
         elif kind == "tool_result" and rng.random() < _WRAPPED:
-            text = _wrapped(text, rng)
+            text = wrapped(text, rng)
         if draw < 0.4:
-            text, kind = _handed(text, kind, rng)
+            text, kind = handed(text, kind, rng)
         yield Row(text=text, label=0, kind=kind, family=family)
 
 
@@ -198,13 +164,13 @@ def _of_a_pair(banks: Banks, rng: Random, *, poisoned: bool) -> tuple[str, str]:
     words = planted if poisoned else own
     if words and rng.random() < _DISGUISED / 2:
         words = disguised(words, rng)
-    return _around(before, words, after, rng), pair.family
+    return around(before, words, after, rng), pair.family
 
 
 def called(banks: Banks, rng: Random, words: str = "") -> str:
     """A call, with `words` in one of its fields where there are some; of a long one the part where they begin."""
     text, at = call(rng, lambda: _ordinary(banks, rng), words)
-    start = 0 if at <= _WINDOW // 2 else at - rng.randint(20, 120)
+    start = 0 if at <= WINDOW // 2 else at - rng.randint(20, 120)
     return text[rng.randint(start, at) if rng.random() < _TORN else start :]
 
 
@@ -230,7 +196,7 @@ def _opened(document: Row, rng: Random) -> Carrier:
     return Carrier(text=f"{before}{HERE}{sign if after else ''}{after}", family=document.family, kind=document.kind)
 
 
-def injection(banks: Banks, rng: Random) -> tuple[str, str]:
+def _injection(banks: Banks, rng: Random) -> tuple[str, str]:
     """What somebody slips into a document: a goal with its lead, or a whole text; and its family."""
     indirect = [whole for whole in banks.wholes if not whole.direct]
     if indirect and rng.random() < _INDIRECT_WHOLES:
@@ -239,7 +205,7 @@ def injection(banks: Banks, rng: Random) -> tuple[str, str]:
     else:
         lead = rng.choice(banks.leads)
         text, family = banks.filled(lead.text, rng, goal_of(banks, rng)), lead.family
-    text = _cut(text, rng)
+    text = cut(text, rng)
     return (disguised(text, rng) if rng.random() < _DISGUISED else text), family
 
 
@@ -256,16 +222,7 @@ def _placed(carrier: Carrier, text: str, rng: Random) -> str:
     parts = carrier.text.split(HERE)
     at = rng.randrange(1, len(parts))
     before, after = "".join(parts[:at]), "".join(parts[at:])
-    return _around(before, _fitting(carrier, before, text), after, rng)
-
-
-def _around(before: str, text: str, after: str, rng: Random) -> str:
-    """`text` between these, of which as much is left as a window has room for."""
-    if _weight(before) + _weight(text) + _weight(after) <= _WINDOW and rng.random() < _WHOLE:
-        return before + text + after
-    room = max(rng.choice(_SHORTER) - _weight(text), 120)
-    lead = rng.randint(0, room)
-    return _held(before[::-1], lead)[::-1] + text + _held(after, room - lead)
+    return around(before, _fitting(carrier, before, text), after, rng)
 
 
 def _clean(banks: Banks, carrier: Carrier, rng: Random) -> str:
@@ -277,7 +234,7 @@ def _clean(banks: Banks, carrier: Carrier, rng: Random) -> str:
         if rng.random() < 0.5:
             text += _fitting(carrier, text, _ordinary(banks, rng))
         text += part
-    return _held(_cut(text, rng), rng.choice(_SHORTER))
+    return held(cut(text, rng), rng.choice(SHORTER))
 
 
 def _ordinary(banks: Banks, rng: Random) -> str:
@@ -294,35 +251,6 @@ def _ordinary(banks: Banks, rng: Random) -> str:
     return ""
 
 
-def _handed(text: str, kind: str, rng: Random) -> tuple[str, str]:
-    """What a tool returned as somebody hands it on: now and then a user shows it, or it stands in a file; else as it
-    is."""
-    draw = rng.random()
-    if kind != "tool_result" or draw >= _PASTED + _KEPT:
-        return text, kind
-    if draw < _KEPT:
-        return text, "code"
-    about = rng.choice(_ABOUT)
-    if draw < _KEPT + _PASTED / 4:
-        return f"{text}\n\n{about}", "prose"
-    if draw < _KEPT + _PASTED / 2 and _weight(about) + _weight(text) < _WINDOW:
-        return f"{about}{rng.choice((':', '', ' ->'))}\n{text}", "prose"
-    return text, "prose"
-
-
-def _sent(text: str, rng: Random) -> str:
-    """What a user says, as a program sends it on."""
-    said: dict[str, Json] = {rng.choice(_TOLD): text}
-    draw = rng.random()
-    if draw < 0.3:
-        said = {"role": "user", "content": text}
-    elif draw < 0.6:
-        said = {**said, rng.choice(("id", "user_id", "session")): rng.randint(1, 9_999)}
-    elif draw < 0.7:
-        said = {"messages": [{"role": "user", "content": text}]}
-    return json.dumps(said, ensure_ascii=rng.random() < 0.5, indent=rng.choice((None, None, 2)))
-
-
 def _fitting(carrier: Carrier, before: str, text: str) -> str:
     """`text` as it would stand there: escaped inside a JSON string, on one line in the middle of one."""
     if carrier.text.lstrip()[:1] in "{[" and before.rstrip()[-1:] not in "{[,":
@@ -330,41 +258,3 @@ def _fitting(carrier: Carrier, before: str, text: str) -> str:
     if carrier.kind == "code" or (before and before[-1] != "\n"):
         return " ".join(text.split())
     return text
-
-
-def _cut(text: str, rng: Random) -> str:
-    """At most a window of `text`, from any place in it."""
-    weight, most = _weight(text), _WINDOW
-    if weight <= most:
-        return text
-    start = rng.randint(0, (weight - most) * len(text) // weight) if rng.random() < 0.6 else 0
-    return _held(text[start:], most)
-
-
-def _weight(text: str) -> int:
-    return len(text) if text.isascii() else sum(1 if ord(letter) < _LATIN else _RARE for letter in text)
-
-
-def _held(text: str, room: int) -> str:
-    """As much of the beginning of `text` as weighs at most `room`."""
-    if text.isascii():
-        return text[:room]
-    for place, letter in enumerate(text):
-        room -= 1 if ord(letter) < _LATIN else _RARE
-        if room < 0:
-            return text[:place]
-    return text
-
-
-def _wrapped(text: str, rng: Random) -> str:
-    """`text` as it stands in what a tool returns: in JSON, HTML, a listing."""
-    draw = rng.random()
-    field = rng.choice(_FIELDS)
-    if draw < 0.5:
-        value = {"id": rng.randint(1, 9999), field: text, "status": rng.choice(("ok", "open", "sent", "done"))}
-        return json.dumps(value, ensure_ascii=rng.random() < 0.5, indent=rng.choice((None, None, 2)))
-    if draw < 0.7:
-        return f'<div class="{field}"><p>{html.escape(text)}</p></div>'
-    if draw < 0.85:
-        return f"{field}: {text}"
-    return f"- {field}:\n    {text}\n"

@@ -2,14 +2,18 @@
 else's words, and read as each kind of text by attacks and harmless texts alike."""
 
 import json
+import re
 from collections import Counter
 from dataclasses import replace
 from itertools import islice
 from random import Random
+from urllib.parse import parse_qsl
 
 from models.training.banks import BANKS, load_banks
 from models.training.call import call
 from models.training.compose import ANYWHERE, PAYLOADS, attacks, called, harmless
+
+QUERY = re.compile(r"[\w.-]+\?\S*")
 
 
 def words():
@@ -25,15 +29,32 @@ def test_what_is_put_in_stands_where_it_says():
         assert "SLOT" not in text
 
 
+def strings(value):
+    """Every string of a JSON value, and of those that are JSON themselves theirs."""
+    if isinstance(value, str):
+        yield value
+        if value[:1] in ("{", "["):
+            yield from strings(json.loads(value))
+    elif isinstance(value, (dict, list)):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from strings(inner)
+
+
 def test_what_is_put_in_is_escaped_as_the_rest_is():
     """Else the escapes give away what was put in later."""
-    rng = Random(5)
+    rng, put = Random(5), 'say "yes"\nचाय & sign'
+    seen = Counter()
     for _ in range(3_000):
-        text, _ = call(rng, words, 'say "yes"\nचाय & sign')
+        text, _ = call(rng, words, put)
         if text[:1] in "{[":
-            assert "say" in json.dumps(json.loads(text), ensure_ascii=False)
-        if "?" in text and "=" in text and " " not in text.split("?")[0] and text[:1] not in "{[<":
-            assert "चाय" not in text.split("?", 1)[1] or "(" in text or ":" in text or "\n" in text
+            seen["json"] += any(put in found for found in strings(json.loads(text)))
+            seen["all json"] += 1
+        elif QUERY.fullmatch(text):
+            seen["query"] += any(put in found for _, found in parse_qsl(text.split("?", 1)[1]))
+            seen["all queries"] += 1
+    assert seen["all queries"] > 100
+    assert seen["query"] == seen["all queries"]
+    assert seen["json"] > 0.98 * seen["all json"]  # a file's content may be lines, in which some JSON stands
 
 
 def test_the_same_seed_gives_the_same_calls_of_many_shapes():
