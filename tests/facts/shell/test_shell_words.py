@@ -3,11 +3,14 @@
 import random
 import shutil
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import shield
 from scale import seed
 from shield.facts.local import LocalFiles
 from shield.facts.place import Place
@@ -116,6 +119,26 @@ def test_a_line_that_does_not_end_is_not_understood(line):
 def test_a_line_says_the_same_with_and_without_a_newline_at_its_end(line):
     tree = read_tree(line.encode())
     assert tree == read_tree(f"{line}\n".encode())
+    assert (tree.complete, tree.script) == (True, read_line(line))
+
+
+def test_no_character_ends_the_process():
+    # a scanner in C that looks a character up behind its table: whether that ends the process is up to where the
+    # system puts its libraries, so several of them try
+    every = (
+        "for at in range(0x80, 0x110000, 0x400): read_tree(f'echo {{{chr(at)}..{chr(at)}}}'.encode('utf-8', 'replace'))"
+    )
+    script = f"from shield.facts.shell.grammar.tree import read_tree\n{every}"
+    environ = {"PYTHONPATH": str(Path(shield.__file__).resolve().parents[1])}
+    started = [subprocess.Popen([sys.executable, "-P", "-c", script], env=environ) for _ in range(8)]
+    assert [process.wait() for process in started] == [0] * 8
+
+
+@pytest.mark.parametrize(
+    "line", ["écho é=1 'é' \"é\" a\\é", "é=1", "x=é ls", "ls é | wc é; x", "a >é", "ls {é,a}", "# é"]
+)
+def test_a_tree_says_what_characters_stood_there(line):
+    tree = read_tree(line.encode())
     assert (tree.complete, tree.script) == (True, read_line(line))
 
 

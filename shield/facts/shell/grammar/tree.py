@@ -2,7 +2,8 @@
 
 The tree is walked for every command in it, also where something beside it was not understood: block rules see whole
 lists. `complete` says whether nothing but known nodes stood there; the grammar itself is known to be wrong in places
-(a backtick in `"${x:-…}"`, `r\\<newline>m`, CR), so that alone is never consent.
+(a backtick in `"${x:-…}"`, `r\\<newline>m`, CR), so that alone is never consent. It is C in our own process and sees
+ASCII alone.
 """
 
 from dataclasses import dataclass
@@ -30,6 +31,9 @@ __all__ = ["Tree", "read_tree"]
 
 _LANGUAGE = tree_sitter.Language(tree_sitter_bash.language())
 _PLAIN_COMMANDS = frozenset({"command", "declaration_command", "unset_command", "test_command"})
+# Its scanner asks isdigit() about whole characters, for which glibc reads up to 2 MB behind a table: `echo {` and one
+# rare character ended the process. DEL is as long as the byte that it stands for, and as little special to bash.
+_ASCII = bytes(byte if byte < 0x80 else 0x7F for byte in range(256))
 # Compound statements: their commands are listed; what they say as a whole is for the other parsers.
 _SEPARATORS = frozenset({";", "\n", "&", "&&", "||", ";;", "comment", "heredoc_start", "heredoc_end"})
 
@@ -58,6 +62,7 @@ def _root(text: bytes) -> tree_sitter.Node:
     to drop what comes of it: most of the time of reading an ordinary line. The newline changes the reading of a last
     backslash alone, which the strict reader refuses.
     """
+    text = text.translate(_ASCII)
     root = tree_sitter.Parser(_LANGUAGE).parse(text + b"\n").root_node
     return tree_sitter.Parser(_LANGUAGE).parse(text).root_node if root.has_error else root
 
