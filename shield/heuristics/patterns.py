@@ -1,7 +1,6 @@
 """RE2 patterns, each compiled once, and which of them could match a text at all."""
 
 from collections.abc import Container, Iterator, Sequence
-from itertools import groupby
 from typing import Final
 
 import re2  # type: ignore[import-untyped]  # the wheel ships no types
@@ -58,24 +57,28 @@ class Filter:
             for one, part in zip(self._filters, parts, strict=True)
             for number, (rule, pattern) in enumerate(part)
         )
-        self._gates, self._gate_of = _gates(wanted)
+        self._gates, self._gate_of = _gates(wanted, frozenset(self._passing(b"")))
 
     def candidates(self, raw: bytes, among: Container[int]) -> Sequence[int]:
         """The numbers of the patterns that could match, ascending."""
-        found = [
-            number
-            for place, one in enumerate(self._filters)
-            for matched in one.Match(raw, True) or ()
-            if (number := place * _A_PASS + matched) in among
-        ]
+        found = [number for number in self._passing(raw) if number in among]
         if len(raw) < _LONG:
             return found
-        kept: list[int] = []
-        for gate, numbers in groupby(found, self._gate_of.__getitem__):
-            some = tuple(numbers)
-            if len(some) == 1 or self._gates[gate].search(raw):
-                kept += some
-        return kept
+        behind: dict[int, list[int]] = {}
+        for number in found:
+            behind.setdefault(self._gate_of[number], []).append(number)
+        return sorted(
+            number
+            for gate, some in behind.items()
+            if len(some) == 1 or self._gates[gate].search(raw)
+            for number in some
+        )
+
+    def _passing(self, raw: bytes) -> Iterator[int]:
+        """The patterns whose needed pieces are in the text, ascending."""
+        for place, one in enumerate(self._filters):
+            for matched in one.Match(raw, True) or ():
+                yield place * _A_PASS + matched
 
     def spans(self, number: int, raw: bytes, *, narrow: bool) -> Iterator[tuple[int, int]]:
         """Where a pattern matches UTF-8, in code points, from left to right. `narrow`: each is one byte."""
@@ -104,7 +107,7 @@ def _filter(wanted: Sequence[tuple[HeuristicRule, Pattern]]) -> "re2.Filter":
 
 
 class _Gate:
-    """Some patterns of one rule as one; compiled when the first long text needs it."""
+    """Some patterns as one; compiled when the first long text needs it."""
 
     __slots__ = ("_case", "_patterns", "_regex")
 
@@ -122,16 +125,20 @@ class _Gate:
         return self._regex.search(raw) is not None
 
 
-def _gates(wanted: Sequence[tuple[HeuristicRule, Pattern]]) -> tuple[list[_Gate], list[int]]:
-    """The gates, and for each pattern the place of its own."""
+def _gates(wanted: Sequence[tuple[HeuristicRule, Pattern]], always: Container[int]) -> tuple[list[_Gate], list[int]]:
+    """The gates, and for each pattern the place of its own: those of a rule together, and apart from them those that
+    need no piece, whose gates every text comes to."""
+    together: dict[tuple[str, bool], list[int]] = {}
+    for number, (rule, _) in enumerate(wanted):
+        together.setdefault(("" if number in always else rule.id, rule.case), []).append(number)
     gates: list[_Gate] = []
-    places: list[int] = []
-    for _, of_one in groupby(wanted, lambda one: one[0].id):
-        some = list(of_one)
-        for start in range(0, len(some), _TOGETHER):
-            part = some[start : start + _TOGETHER]
-            places += [len(gates)] * len(part)
-            gates.append(_Gate([pattern for _, pattern in part], case=part[0][0].case))
+    places = [0] * len(wanted)
+    for (_, case), numbers in together.items():
+        for start in range(0, len(numbers), _TOGETHER):
+            part = numbers[start : start + _TOGETHER]
+            for number in part:
+                places[number] = len(gates)
+            gates.append(_Gate([wanted[number][1] for number in part], case=case))
     return gates, places
 
 
