@@ -197,7 +197,8 @@ def _named(written: str) -> tuple[str, IpClass]:
 
 def _to_ascii(text: str) -> str:
     """A-labels by the mapping that IDNA 2003, 2008 and UTS 46 share; where they part, the host is unclear."""
-    if deviates(text):
+    # four may become one letter; to put a heap of marks in order takes the square of its length
+    if len(text) > 4 * _MAX_HOST or deviates(text):
         raise _UnclearHostError
     mapped = unicodedata.normalize("NFC", unicodedata.normalize("NFKC", text).casefold())
     mapped = mapped.replace("\u3002", ".")

@@ -79,7 +79,11 @@ def _composed(text: str) -> str:
 
 @cache
 def _heaps() -> re.Pattern[str]:
-    marks = "".join(letter for letter in map(chr, range(0x300, 0x1F000)) if unicodedata.combining(letter))
+    # also letters that fall apart into marks without being one, such as U+0F73
+    letters = [chr(code) for code in range(0x300, 0x1F000) if not 0xD800 <= code < 0xE000]
+    marks = "".join(
+        letter for letter in letters if all(map(unicodedata.combining, unicodedata.normalize("NFKD", letter)))
+    )
     return re.compile(rf"([{marks}]{{{_MAX_MARKS}}})[{marks}]+")
 
 

@@ -100,7 +100,9 @@ def test_what_is_not_encoded_has_no_layers(text: str) -> None:
     assert _layers(text) == {"raw": text}
 
 
-@pytest.mark.parametrize("heap", ["\u0301", "\u0301\u0316", "a\u0301" + "\u0323" * 99])
+@pytest.mark.parametrize(
+    "heap", ["\u0301", "\u0301\u0316", "a\u0301" + "\u0323" * 99, "\u0f73", "\u0f73\u0f81", "\uff9e\u0334"]
+)
 def test_a_heap_of_marks_takes_no_longer_than_its_length(heap: str) -> None:
     # with a step for each two of them this would take minutes
     made = plain("a" + heap * (400_000 // len(heap)) + "e\u0301")

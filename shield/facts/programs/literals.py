@@ -16,6 +16,9 @@ __all__ = ["LANGUAGES", "MAX_TEXT", "literal_deeds"]
 
 MAX_TEXT = 65_536
 _MAX_STRINGS = 2_000
+# Strings and comments that nothing closes: for each the rest of the text is looked through. Real code has one or two.
+_MAX_UNCLOSED = 100
+_UNCLOSED = re.compile(r"[\"'`]|/\*|\[=*\[")
 _R, _W, _D, _L = Access.READ, Access.WRITE, Access.DELETE, Access.LIST
 
 LANGUAGES = frozenset(("perl", "ruby", "node", "php", "lua", "r", "osascript"))
@@ -89,12 +92,19 @@ class _Call:
     unknown: bool = False
 
 
+class _UnclosedError(ValueError):
+    """More strings and comments that nothing closes than code has."""
+
+
 def literal_deeds(text: str, language: str, *, home: str) -> Deeds | None:
-    """What the text shows; None where it is too large or of no language that is known."""
+    """What the text shows; None where it is too large, of no language that is known, or nothing in it is closed."""
     if language not in LANGUAGES or len(text) > MAX_TEXT or "\0" in text:
         return None
     reader = _Reader(language, home)
-    reader.read(text)
+    try:
+        reader.read(text)
+    except _UnclosedError:
+        return None
     return reader.deeds
 
 
@@ -112,8 +122,13 @@ def _tokens(text: str, language: str) -> Iterator[tuple[str, str]]:
         r"(?P<mark>\.\.|<<|.)",
     ]
     pattern = re.compile("|".join(parts), re.DOTALL)
+    unclosed = 0
     for match in pattern.finditer(text):
         kind = match.lastgroup or ""
+        if kind == "mark" and _UNCLOSED.match(text, match.start()):
+            unclosed += 1
+            if unclosed > _MAX_UNCLOSED:
+                raise _UnclosedError
         if kind == "eq":
             kind = "bracketed"
         if kind not in ("comment", "space"):

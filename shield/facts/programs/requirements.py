@@ -16,7 +16,7 @@ __all__ = ["Requirements", "read_requirements"]
 
 _MAX_BYTES = 1 << 20
 _MAX_DEPTH = 4
-_COMMENT = re.compile(r"(^|\s+)#.*$")
+_COMMENT = re.compile(r"(?:^|(?<=\s))#.*$")
 _PINNED = re.compile(
     r"[A-Za-z0-9][A-Za-z0-9._-]*(?:\s*\[[A-Za-z0-9._,\s-]*\])?\s*"
     r"(?:===?\s*[A-Za-z0-9.!+_-]+|@\s*(?P<url>https://\S+))\s*(?:;[^#\\]*?)?"

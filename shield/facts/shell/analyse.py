@@ -55,7 +55,16 @@ class Analyser:
         try:
             line = Line(place, self.programs, self.second, stdin)
             line.read(command)
-        except (RecursionError, ValueError, KeyError, IndexError, AttributeError, TypeError, AssertionError) as error:
+        except (
+            RecursionError,
+            MemoryError,
+            ValueError,
+            KeyError,
+            IndexError,
+            AttributeError,
+            TypeError,
+            AssertionError,
+        ) as error:
             # INVARIANT: a fault in the analysis is never consent.
             return _unread(f"the command line could not be analysed ({type(error).__name__})")
         commands = tuple(line.commands)

@@ -13,10 +13,10 @@ from shield.types import Access, Operation, RunsCode
 
 __all__ = ["GIT_REMOTES"]
 
-_REMOTE = re.compile(r'^\s*\[\s*remote\s+"([^"\\\n]+)"\s*\]', re.IGNORECASE | re.MULTILINE)
-_URL = re.compile(r"^\s*(?:push)?url\s*=\s*(\S+)\s*$", re.IGNORECASE | re.MULTILINE)
+_REMOTE = re.compile(r'^[^\S\n]*\[\s*remote\s+"([^"\\\n]+)"\s*\]', re.IGNORECASE | re.MULTILINE)
+_URL = re.compile(r"^[^\S\n]*(?:push)?url\s*=\s*(\S+)\s*$", re.IGNORECASE | re.MULTILINE)
 _CHOSEN = re.compile(
-    r"^\s*(?:\[[^\]\n]*\]\s*)?(?:remote|pushremote|pushdefault)\s*=\s*(\S+)\s*$", re.IGNORECASE | re.MULTILINE
+    r"^[^\S\n]*(?:\[[^\]\n]*\]\s*)?(?:remote|pushremote|pushdefault)\s*=\s*(\S+)\s*$", re.IGNORECASE | re.MULTILINE
 )
 _TRANSFER_FLAGS_TEXT = """
 -q -v -n -f -u -a -p -t -4 -6 --quiet --verbose --dry-run --force --force-with-lease --force-if-includes

@@ -19,6 +19,7 @@ __all__ = ["Constants", "Known", "dotted"]
 Known = str | bytes | int | tuple["Known", ...] | list["Known"]
 _MAX_SIZE = 8_192
 _MAX_STEPS = 50_000
+_A_STEP = 64  # characters or items that are handled for one
 _TEXT_METHODS = frozenset(
     "capitalize casefold lower lstrip removeprefix removesuffix rstrip strip swapcase title upper".split()  # noqa: SIM905
 )
@@ -96,8 +97,9 @@ class Constants:
             found = self._fold(node)
         except (ValueError, TypeError, IndexError, KeyError, OverflowError, LookupError, binascii.Error):
             return None
-        if isinstance(found, str | bytes | tuple | list) and len(found) > _MAX_SIZE:
-            return None
+        if isinstance(found, str | bytes | tuple | list):
+            self._steps += len(found) // _A_STEP
+            return found if len(found) <= _MAX_SIZE else None
         return found
 
     def _fold(self, node: ast.expr) -> Known | None:
@@ -142,7 +144,7 @@ class Constants:
         for part in parts:
             if isinstance(part, ast.FormattedValue):
                 value = self.value(part.value)
-                if value is None or part.format_spec is not None or part.conversion not in (-1, 115):
+                if not _scalar(value) or part.format_spec is not None or part.conversion not in (-1, 115):
                     return None
                 out.append(value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value))
             else:
@@ -159,7 +161,8 @@ class Constants:
         if isinstance(op, ast.Div) and isinstance(first, str) and isinstance(second, str):
             return posixpath.join(first, second)  # of a pathlib path
         if isinstance(op, ast.Mod) and isinstance(first, str):
-            return first % second if len(first) < 1_000 and _PLAIN_PERCENT.fullmatch(first) else None
+            flat = all(map(_scalar, second)) if isinstance(second, tuple) else _scalar(second)
+            return first % second if flat and len(first) < 1_000 and _PLAIN_PERCENT.fullmatch(first) else None
         if isinstance(op, ast.Mult):
             number = next((item for item in (first, second) if isinstance(item, int)), 0)
             other = second if number is first else first
@@ -221,8 +224,9 @@ class Constants:
             return bytes.fromhex(first)
         if name == "reversed" and isinstance(first, str | tuple | list):
             return list(reversed(first))
-        if name == "codecs.decode" and isinstance(first, str) and len(arguments) > 1 and arguments[1] in _TURNED:
-            return codecs.decode(first, "rot13")
+        if name == "codecs.decode" and isinstance(first, str) and len(arguments) > 1:
+            turned = isinstance(arguments[1], str) and arguments[1] in _TURNED
+            return codecs.decode(first, "rot13") if turned else None
         if name in _DECODERS and isinstance(first, str | bytes):
             return _DECODERS[name](first.encode() if isinstance(first, str) else first)
         if name in _SAME and len(arguments) == 1:
@@ -243,8 +247,12 @@ class Constants:
         if name == "joinpath" and isinstance(value, str):
             texts = [value, *(item for item in arguments if isinstance(item, str))]
             return posixpath.join(*texts) if _fits(texts) else None
-        if name in ("encode", "decode") and arguments and arguments[0] not in _CODECS:
-            return codecs.decode(value, "rot13") if isinstance(value, str) and arguments[0] in _TURNED else None
+        if name in ("encode", "decode") and arguments:
+            codec = arguments[0]
+            if not isinstance(codec, str):
+                return None
+            if codec not in _CODECS:
+                return codecs.decode(value, "rot13") if isinstance(value, str) and codec in _TURNED else None
         if name in _SAME_METHODS:
             return value
         if name == "join" and isinstance(value, str) and len(arguments) == 1:
@@ -256,7 +264,8 @@ class Constants:
             between = arguments[0] if arguments else None
             return list(value.split(between)) if between is None or isinstance(between, str) else None
         if name == "format" and isinstance(value, str):
-            return value.format(*arguments) if len(value) < 1_000 and _PLAIN_BRACES.fullmatch(value) else None
+            short = len(value) < 1_000 and all(map(_scalar, arguments))
+            return value.format(*arguments) if short and _PLAIN_BRACES.fullmatch(value) else None
         if name == "replace" and isinstance(value, str) and len(arguments) == 2:
             old, new = arguments
             small = isinstance(new, str) and len(new) * (len(value) + 1) <= _MAX_SIZE * 16
@@ -265,6 +274,11 @@ class Constants:
             found = getattr(value, name)(*arguments)
             return found if isinstance(found, str) else None
         return None
+
+
+def _scalar(value: Known | None) -> bool:
+    """Whether it is as long as it looks: of sequences in sequences a few letters make terabytes of text."""
+    return isinstance(value, str | bytes | int)
 
 
 def _fits(texts: Iterable[str]) -> bool:

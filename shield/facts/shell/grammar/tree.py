@@ -34,6 +34,10 @@ _PLAIN_COMMANDS = frozenset({"command", "declaration_command", "unset_command", 
 # Its scanner asks isdigit() about whole characters, for which glibc reads up to 2 MB behind a table: `echo {` and one
 # rare character ended the process. DEL is as long as the byte that it stands for, and as little special to bash.
 _ASCII = bytes(byte if byte < 0x80 else 0x7F for byte in range(256))
+# What it cannot read costs it memory with the square of the length, 1 GB for 16 KB of `a|`; where there is none left it
+# ends the process. 4 KB take 65 MB.
+_MAX_TEXT = 4_096  # bytes
+_MAX_AGAIN = 1_024  # bytes that are read a second time
 # Compound statements: their commands are listed; what they say as a whole is for the other parsers.
 _SEPARATORS = frozenset({";", "\n", "&", "&&", "||", ";;", "comment", "heredoc_start", "heredoc_end"})
 
@@ -46,7 +50,10 @@ class Tree:
 
 
 def read_tree(text: bytes) -> Tree:
-    """Parse UTF-8 `text`. Never raises for any bytes; the number of nodes looked at is bounded."""
+    """Parse UTF-8 `text`. Never raises for any bytes; the number of nodes looked at is bounded. A text of more than
+    4 KB is not looked at, and not complete."""
+    if len(text) > _MAX_TEXT:
+        return Tree(Script(()), complete=False, functions=frozenset())
     walker = _Walker(text)
     root = _root(text)
     if root.has_error:
@@ -64,7 +71,9 @@ def _root(text: bytes) -> tree_sitter.Node:
     """
     text = text.translate(_ASCII)
     root = tree_sitter.Parser(_LANGUAGE).parse(text + b"\n").root_node
-    return tree_sitter.Parser(_LANGUAGE).parse(text).root_node if root.has_error else root
+    if not root.has_error or len(text) > _MAX_AGAIN:
+        return root
+    return tree_sitter.Parser(_LANGUAGE).parse(text).root_node
 
 
 class _Walker(TreeWords):
