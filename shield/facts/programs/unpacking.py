@@ -26,6 +26,7 @@ _MAX_EXPANDED = 33_554_432
 _MAX_WORK = 67_108_864
 _A_MEMBER = 2_048
 _MAX_NAMED = 200
+_MAX_PARTS = 150_000  # of all names of an archive together: directories that are looked at
 _STRIP = re.compile(r"[0-9]{1,2}")
 # What changes neither which names are written nor what else is done. To leave some out is no more than that.
 _TAR_TEXT = """
@@ -141,7 +142,8 @@ def _is_read(
             return False
         files = {name for member in members if not member.directory for name in places(member)}
         folders = {name for member in members if member.directory for name in places(member)} - files
-        if _meets_links(top, place, (*files, *folders)):
+        deep = sum(name.count("/") for name in (*files, *folders)) > _MAX_PARTS
+        if deep or _meets_links(top, place, (*files, *folders)):
             return False
     except FileSystemUnknownError:
         return False

@@ -556,3 +556,11 @@ def test_work_on_archives_is_bounded():
     world = place(WORLD)
     found = analyse("tar xf bad.tgz -C out; tar xf a.tgz -C out", replace(world, files=Snapshot(world.files)))
     assert all(Operation.EXECUTE not in command.operations for command in found.commands)
+
+
+def test_an_archive_of_names_that_are_all_deep_is_not_looked_through():
+    def deep(members: int) -> MadeFile:
+        return MadeFile(content=tar(*(entry("a/" * 40 + str(number)) for number in range(members))))
+
+    assert understood("tar xf a.tar -C out", {**WORLD, "a.tar": deep(100)})
+    assert not understood("tar xf a.tar -C out", {**WORLD, "a.tar": deep(4_000)})
