@@ -25,8 +25,9 @@ _SENT = 0.07  # of what users say, how much a program sends on
 _WRAPPED = 0.2  # of what tools return, how much stands in a field of its own
 _TORN = 0.15  # of the calls, how many have lost their beginning
 _FOUND = 0.15  # of the documents, where there are some that were found and not written for this
-_PAIRED = 0.12  # of the attacks in documents, how many are of a pair
-_UNPAIRED = 0.2  # of the clean documents, how many are
+_PAIRED = 0.2  # of the attacks in documents, how many are of a pair
+_UNPAIRED = 0.4  # of the clean documents, how many are
+_ELSEWHERE = 0.5  # of these, how many are read at any place, not where something was planted in their twin
 _PIECES = 0.4  # of the clean documents, how many are only a line or a field of one
 # What is harmless from its own speaker, or as a whole, is not so in the middle of a document.
 _OUT_OF_PLACE = (
@@ -158,8 +159,10 @@ def _document(banks: Banks, rng: Random, documents: Sequence[Row]) -> tuple[str,
 
 
 def _of_a_pair(banks: Banks, rng: Random, *, poisoned: bool) -> tuple[str, str]:
-    """One document of a pair around the place where the two differ, and its family."""
+    """One document of a pair around the place where the two differ, and its family; the clean one at any place, too."""
     pair = rng.choice(banks.pairs)
+    if not poisoned and rng.random() < _ELSEWHERE:
+        return held(cut(pair.clean, rng), rng.choice(SHORTER)), pair.family
     before, own, planted, after = pair.parts()
     words = planted if poisoned else own
     if words and rng.random() < _DISGUISED / 2:

@@ -8,7 +8,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -25,6 +25,7 @@ from models.training.feed import Feed, mixed
 from models.training.fit import Guess, Judge, Plan, fit, keep, started
 from models.training.forward import halved, margins
 from models.training.held import calibration, held
+from models.training.mistaken import MISTAKEN, mistaken
 from models.training.ordinary import Part, ordinary
 from models.training.public import TRAINED, public
 from models.training.row import Row, read_rows, write_rows
@@ -43,7 +44,7 @@ _HIDDEN = 0.1  # of the pieces
 
 _VOCABULARY_ROWS = 60_000
 _MATCHED_ROWS = 2_000
-_ORDINARY = MappingProxyType({"prose": 2_000, "tool_result": 5_000, "code": 4_000, "url": 1_500})
+_ORDINARY = MappingProxyType({"prose": 6_000, "tool_result": 20_000, "code": 16_000, "url": 3_000})
 
 
 class CourseError(ValueError):
@@ -104,6 +105,7 @@ def _settings(course: Course) -> dict[str, object]:
         "late": _LATE,
         "embeddings": _EMBEDDINGS,
         "hidden": _HIDDEN,
+        "mistaken": MISTAKEN,
         "wide_rows": course.wide_rows,
     }
 
@@ -169,6 +171,11 @@ def _settled(course: Course, feed: Feed) -> DebertaV2ForSequenceClassification:
     if (folder / _WEIGHTS).exists():
         return DebertaV2ForSequenceClassification.from_pretrained(folder).eval()
     model = _judged(course, feed)
+    folder.mkdir(exist_ok=True)
+    path = folder / "mistaken.jsonl"
+    if not path.exists():
+        write_rows(path, mistaken(feed.pool, feed.vocabulary, model))
+    feed = replace(feed, pool=[*feed.pool, *read_rows(path)])
     plan = Plan(steps=course.settle_steps, rate=_LATE, embeddings=_EMBEDDINGS)
     _judge(course, feed, model, folder, plan)
     return model

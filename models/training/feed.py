@@ -20,7 +20,7 @@ __all__ = ["Feed", "batched", "mixed"]
 
 _AHEAD = 16  # batches that a worker may be ahead: twice what it makes at once of 512 texts
 _DOCUMENTS = ("tool_result", "code")  # kinds of text that somebody else's words can stand in
-_SHARES = (0.44, 0.36, 0.20)  # generated attacks, generated harmless, public
+_SHARES = (0.42, 0.33, 0.25)  # generated attacks, generated harmless, public
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -45,7 +45,7 @@ detector of agent-governance-toolkit-core. The `dojo-*` are AgentDojo's injectio
 attacks, its goals alone, its documents and its tasks; `bipia-injected` are BIPIA's documents with one of its attacks in
 them; machine-* is the documentation, code and addresses of this machine's packages that were kept for it, `-long` what
 of it is longer than one window, up to 6,000 letters; `written-documents` are whole ones, each clean and with an attack
-in it, by two writers who know nothing of this classifier. `written-*`
+in it, by writers who know nothing of this classifier, rich in ordinary orders and requests. `written-*`
 are texts by writers of whom training has read nothing (`models/training/unseen`): attacks in the documents of the
 banks, and harmless texts half of which are meant to mislead. They are held against each other and stay out of the
 mean, since recipes are chosen by them; `written-payloads` are calls, messages and records, each as three kinds of text,

@@ -22,7 +22,7 @@ _WINDOW = 520
 class Source:
     """A file of rows: the kinds that its texts are read as, how many at most, and which tenths of them, by their hash.
 
-    `whole` keeps texts as they are; otherwise each is cut to a window.
+    `whole` keeps texts as they are; otherwise `windows` of each at most are taken, fewer of shorter ones.
     """
 
     name: str
@@ -30,6 +30,7 @@ class Source:
     most: int = 10_000
     tenths: range = range(10)
     whole: bool = False
+    windows: int = 1
 
 
 TRAINED = (
@@ -38,7 +39,7 @@ TRAINED = (
     Source(name="t0", kinds=("prose",), tenths=range(7)),
     Source(name="bpl-desc", kinds=("prose", "tool_result")),
     Source(name="tldr", kinds=("command",), most=4_000, tenths=range(5)),
-    Source(name="bpl-system", kinds=("prose", "code"), tenths=range(5)),
+    Source(name="bpl-system", kinds=("prose", "code"), tenths=range(5), windows=8),
 )
 CALIBRATED = (
     Source(name="t0", kinds=("prose",), tenths=range(7, 10)),
@@ -71,13 +72,18 @@ def public(folder: Path, sources: Sequence[Source], rng: Random) -> Iterator[Row
         rng.shuffle(lines)
         for line in lines[: source.most]:
             found = json.loads(line)
-            yield Row(
-                text=found["text"] if source.whole else window(found["text"], rng),
-                label=int(found["label"]),
-                kind=rng.choice(source.kinds),
-                family=source.name,
-                source=source.name,
-            )
+            for text in (found["text"],) if source.whole else _windows(found["text"], source.windows, rng):
+                yield Row(
+                    text=text,
+                    label=int(found["label"]),
+                    kind=rng.choice(source.kinds),
+                    family=source.name,
+                    source=source.name,
+                )
+
+
+def _windows(text: str, most: int, rng: Random) -> list[str]:
+    return list(dict.fromkeys(window(text, rng) for _ in range(min(most, -(-len(text) // _WINDOW)))))
 
 
 def window(text: str, rng: Random) -> str:

@@ -17,7 +17,10 @@ with warnings.catch_warnings():
 
     from models.training.course import STAGE_FILE, TRAINED_FOLDER, Course, CourseError, run
     from models.training.encoder import Shape, fresh
-    from models.training.vocabulary import SPECIAL, wordpiece
+    from models.training.forward import margins
+    from models.training.mistaken import mistaken
+    from models.training.row import Row, read_rows, write_rows
+    from models.training.vocabulary import SPECIAL, Vocabulary, wordpiece
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # torch, of its own scripts
 _WEIGHTS = "model.safetensors"
@@ -57,7 +60,7 @@ def begun(tmp_path, monkeypatch):
     tokenizer: Tokenizer = wordpiece({piece: place for place, piece in enumerate(pieces)})
     tokenizer.save(str(tmp_path / "tokenizer.json"))
     (tmp_path / "rows.json").write_text(json.dumps(list(range(len(pieces)))))
-    (tmp_path / "pool.jsonl").write_text("")
+    write_rows(tmp_path / "pool.jsonl", [Row(text=f"x{n}", label=0, kind="code", family="f") for n in range(10)])
     torch.manual_seed(1)
     shape = Shape(layers=(0,), length=128)
     fresh(len(pieces), layers=1, hidden=32, heads=4, shape=shape).save_pretrained(tmp_path / "judged")
@@ -75,10 +78,31 @@ def test_an_encoder_that_was_judged_settles_and_does_so_again_when_that_is_remov
     assert made["banks"].startswith("sha256:")
     assert made["device"] in ("cpu", "cuda")
     assert (begun / TRAINED_FOLDER / "wide.safetensors").is_file()
+    assert [row.family for row in read_rows(begun / TRAINED_FOLDER / "mistaken.jsonl")] == ["mistaken-code"]
     shutil.rmtree(begun / TRAINED_FOLDER)
     run(course)
     assert (begun / TRAINED_FOLDER / _WEIGHTS).read_bytes() == settled
     assert (begun / "judged" / _WEIGHTS).read_bytes() == judged
+
+
+def test_the_harmless_texts_that_an_encoder_mistakes_most_are_found_by_kind(begun):
+    torch.manual_seed(2)
+    vocabulary = Vocabulary(tokenizer=Tokenizer.from_file(str(begun / "tokenizer.json")), rows=())
+    model = fresh(
+        vocabulary.tokenizer.get_vocab_size(), layers=1, hidden=32, heads=4, shape=Shape(layers=(0,), length=128)
+    )
+    pool = [
+        Row(text=f"{place:x}" * 3, label=int(place % 4 == 0), kind=kind, family="f")
+        for place in range(40, 80)
+        for kind in ("code", "prose")
+    ]
+    found = mistaken(pool, vocabulary, model)
+    assert [row.kind for row in found] == ["code"] * 3 + ["prose"] * 3
+    for kind in ("code", "prose"):
+        harmless = [row for row in pool if row.kind == kind and not row.label]
+        said = margins(model, [vocabulary.encode(row.text, kind, 128) for row in harmless])
+        worst = sorted(range(len(harmless)), key=said.__getitem__)[-3:]
+        assert {row.text for row in found if row.family == f"mistaken-{kind}"} == {harmless[at].text for at in worst}
 
 
 def test_a_stage_that_is_done_is_not_done_again(begun):

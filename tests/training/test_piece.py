@@ -41,9 +41,19 @@ def test_of_a_pair_the_place_is_read_where_its_documents_differ():
     )
     assert pair.parts() == ("a " * 400, "calm", "storm now", " " + "b " * 400)
     banks = replace(load_banks(BANKS), pairs=(pair,))
-    for make, words in ((attacks, "storm now"), (harmless, "calm")):
+    for make, words, share in ((attacks, "storm now", 0.7), (harmless, "calm", 0.35)):
         found = [row for row in islice(make(banks, Random(3)), 3_000) if row.family == "twins"]
         assert len(found) > 50
         plain = [row for row in found if words in row.text]
-        assert len(plain) > 0.7 * len(found)
+        assert len(plain) > share * len(found)
         assert sorted(row.text.index(words) for row in plain)[len(plain) * 9 // 10] < 520
+
+
+def test_of_a_clean_document_every_place_is_read():
+    pair = Pair(
+        clean=" ".join(map(str, range(400))), poisoned="storm " + " ".join(map(str, range(400))), family="twins"
+    )
+    banks = replace(load_banks(BANKS), pairs=(pair,))
+    texts = [row.text for row in islice(harmless(banks, Random(3)), 3_000) if row.family == "twins"]
+    assert not any("storm" in text for text in texts)
+    assert all(any(f" {number} " in text for text in texts) for number in (10, 100, 200, 300, 380))
