@@ -11,7 +11,7 @@ import shield
 from shell_world import WS, facts
 from shield.facts.hosts import host_fact
 from shield.facts.made import MadeFile
-from shield.facts.programs.literals import MAX_TEXT, literal_deeds
+from shield.facts.programs.literals import literal_deeds
 from shield.facts.shell.grammar.parse import parse
 from shield.facts.shell.grammar.script import Script
 from shield.facts.shell.grammar.tree import Tree, read_tree
@@ -51,18 +51,22 @@ assert python_deeds({code!r}, home="/h") is not None"""
     assert in_half_a_gigabyte(script) == 0
 
 
-def test_strings_that_nothing_closes_are_given_up():
-    for language in ("perl", "ruby", "node", "php", "lua", "r", "osascript"):
-        assert literal_deeds('\\"' * (MAX_TEXT // 2), language, home="/h") is None
-    for text, language in (
-        ("/* " * 20_000, "node"),
-        ("[[" * 30_000, "lua"),
-        ("\\'" * 30_000, "perl"),
-        ("\\`" * 30_000, "php"),
-    ):
-        assert literal_deeds(text, language, home="/h") is None
-    few = literal_deeds("it's \"so\" that open('/etc/passwd')" + "\nx = 'y'" * 500, "ruby", home="/h")
-    assert few is not None
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        *(('\\"', language) for language in ("perl", "ruby", "node", "php", "lua", "r", "osascript")),
+        *(("/* ", "node"), ("[[", "lua"), ("\\'", "perl"), ("\\`", "php")),
+    ],
+)
+def test_strings_that_nothing_closes_hide_nothing(text, language):
+    many = text * (60_000 // len(text))
+    names = {language: "unlink", "lua": "os.remove", "r": "unlink", "node": "unlinkSync"}
+    quote = "'" if "'" not in text else '"'
+    deed = f"{names[language]}({quote}/etc/x{quote})\n"
+    for whole in (deed + many, many + "\n" + deed):
+        found = literal_deeds(whole, language, home="/h")
+        assert found is not None
+        assert any("/etc/x" in str(path) for path in found.paths), whole[:40]
 
 
 def test_a_requirement_behind_a_million_blanks_is_read():

@@ -8,6 +8,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 
 from shield.facts.programs.deeds import Deeds
 from shield.types import Access
@@ -16,9 +17,7 @@ __all__ = ["LANGUAGES", "MAX_TEXT", "literal_deeds"]
 
 MAX_TEXT = 65_536
 _MAX_STRINGS = 2_000
-# Strings and comments that nothing closes: for each the rest of the text is looked through. Real code has one or two.
-_MAX_UNCLOSED = 100
-_UNCLOSED = re.compile(r"[\"'`]|/\*|\[=*\[")
+_MAX_UNCLOSED = 100  # brackets of Lua's that nothing closes: for each the rest of the text is looked through
 _R, _W, _D, _L = Access.READ, Access.WRITE, Access.DELETE, Access.LIST
 
 LANGUAGES = frozenset(("perl", "ruby", "node", "php", "lua", "r", "osascript"))
@@ -32,7 +31,9 @@ _COMMENTS = {
     "r": r"#[^\n]*",
     "osascript": r"--[^\n]*",
 }
-_STRING = r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'"
+_STRINGS = {'"': r"\"(?:[^\"\\]|\\.)*\"", "'": r"'(?:[^'\\]|\\.)*'"}
+_OPENERS = frozenset(('"', "'", "`", "/*"))
+_BLOCK = r"|/\*.*?\*/"
 # `q(…)`, `%w[…]`, `[[…]]`: strings in brackets of the language's own.
 _BRACKETED = {
     "perl": r"\b(?:qx|qq|qw|q)\s*(?:\([^()]*\)|\{[^{}]*\}|\[[^\[\]]*\]|<[^<>]*>|/[^/]*/|\|[^|]*\||![^!]*!)",
@@ -92,47 +93,56 @@ class _Call:
     unknown: bool = False
 
 
-class _UnclosedError(ValueError):
-    """More strings and comments that nothing closes than code has."""
-
-
 def literal_deeds(text: str, language: str, *, home: str) -> Deeds | None:
-    """What the text shows; None where it is too large, of no language that is known, or nothing in it is closed."""
+    """What the text shows; None where it is too large or of no language that is known."""
     if language not in LANGUAGES or len(text) > MAX_TEXT or "\0" in text:
         return None
     reader = _Reader(language, home)
-    try:
-        reader.read(text)
-    except _UnclosedError:
-        return None
+    reader.read(text)
     return reader.deeds
 
 
 def _tokens(text: str, language: str) -> Iterator[tuple[str, str]]:
-    parts = [f"(?P<comment>{_COMMENTS[language]})"]
-    if language in _BRACKETED:
+    unclosed: frozenset[str] = frozenset()
+    brackets = at = 0
+    pattern = _pattern(language, unclosed)
+    while (match := pattern.match(text, at)) is not None:
+        kind, at = match.lastgroup or "", match.end()
+        if kind == "eq":
+            kind = "bracketed"
+        if kind not in ("comment", "space"):
+            yield kind, match[0]
+        if kind != "mark":
+            continue
+        # INVARIANT: what nothing closes here, nothing closes further on: it is not looked for again, so that the work
+        # is bounded by the length of the text
+        opener = "/*" if text.startswith("/*", match.start()) else match[0]
+        brackets += opener == "[" and text.startswith(("[", "="), at)
+        if opener in _OPENERS or (opener == "[" and brackets > _MAX_UNCLOSED):
+            unclosed |= {opener}
+            pattern = _pattern(language, unclosed)
+
+
+@cache
+def _pattern(language: str, unclosed: frozenset[str]) -> re.Pattern[str]:
+    """The tokens of a language; what begins with one of `unclosed` is no string or comment."""
+    comments = _COMMENTS[language]
+    parts = [f"(?P<comment>{comments.removesuffix(_BLOCK) if '/*' in unclosed else comments})"]
+    if language in _BRACKETED and "[" not in unclosed:
         parts.append(f"(?P<bracketed>{_BRACKETED[language]})")
+    parts.append(f"(?P<home>{_HOME.pattern})")
+    strings = [string for quote, string in _STRINGS.items() if quote not in unclosed]
+    if strings:
+        parts.append(f"(?P<string>{'|'.join(strings)})")
+    if "`" not in unclosed:
+        parts.append(r"(?P<tick>`(?:[^`\\]|\\.)*`)")
     parts += [
-        f"(?P<home>{_HOME.pattern})",
-        f"(?P<string>{_STRING})",
-        r"(?P<tick>`(?:[^`\\]|\\.)*`)",
         r"(?P<said>do\s+shell\s+script)",
         f"(?P<name>{_NAMES})",
         r"(?P<space>[ \t\r]+)",
         r"(?P<mark>\.\.|<<|.)",
     ]
-    pattern = re.compile("|".join(parts), re.DOTALL)
-    unclosed = 0
-    for match in pattern.finditer(text):
-        kind = match.lastgroup or ""
-        if kind == "mark" and _UNCLOSED.match(text, match.start()):
-            unclosed += 1
-            if unclosed > _MAX_UNCLOSED:
-                raise _UnclosedError
-        if kind == "eq":
-            kind = "bracketed"
-        if kind not in ("comment", "space"):
-            yield kind, match[0]
+    return re.compile("|".join(parts), re.DOTALL)
 
 
 class _Reader:
