@@ -21,7 +21,7 @@ def main() -> None:
     reader.add_argument("--layers", default="0,2,5", help="which of the encoder's six layers are kept")
     reader.add_argument("--guess-steps", type=int, default=2_400, help="batches whose hidden pieces it guesses first")
     reader.add_argument("--judge-steps", type=int, default=2_000, help="batches that it then learns to judge")
-    reader.add_argument("--settle-steps", type=int, default=500, help="batches that it judges at a lower rate at last")
+    reader.add_argument("--settle-steps", type=int, default=700, help="batches that it judges at a lower rate at last")
     reader.add_argument("--batch", type=int, default=512, help="texts in a batch")
     reader.add_argument("--workers", type=int, default=_workers(), help="processes that write texts; 0: none but this")
     reader.add_argument("--wide-rows", type=int, default=1_000_000, help="texts that the wide part sees")

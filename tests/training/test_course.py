@@ -13,6 +13,7 @@ pytest.importorskip("transformers", reason="needs the extra `train`")
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # torch's, of its own parts
+    from safetensors.torch import load_file
     from tokenizers import Tokenizer
 
     from models.training.course import STAGE_FILE, TRAINED_FOLDER, Course, CourseError, run
@@ -83,6 +84,21 @@ def test_an_encoder_that_was_judged_settles_and_does_so_again_when_that_is_remov
     run(course)
     assert (begun / TRAINED_FOLDER / _WEIGHTS).read_bytes() == settled
     assert (begun / "judged" / _WEIGHTS).read_bytes() == judged
+
+
+def test_it_goes_half_of_the_way_that_it_settles(begun, monkeypatch):
+    course = course_in(begun)
+    with monkeypatch.context() as patched:
+        patched.setattr("models.training.course._WAY", 1.0)
+        run(course)
+    there = load_file(begun / TRAINED_FOLDER / _WEIGHTS)
+    shutil.rmtree(begun / TRAINED_FOLDER)
+    (begun / "course.json").unlink()
+    run(course)
+    judged, settled = load_file(begun / "judged" / _WEIGHTS), load_file(begun / TRAINED_FOLDER / _WEIGHTS)
+    assert any(not torch.equal(judged[name], there[name]) for name in there)
+    for name, weight in settled.items():
+        torch.testing.assert_close(weight, (judged[name] + there[name]) / 2)
 
 
 def test_the_harmless_texts_that_an_encoder_mistakes_most_are_found_by_kind(begun):
