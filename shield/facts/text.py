@@ -8,24 +8,31 @@ import binascii
 import codecs
 import re
 import unicodedata
+import zlib
 from collections.abc import Iterable
 from functools import cache
+from itertools import islice
 
 import re2  # type: ignore[import-untyped]  # the wheel ships no types
 
 from shield.types import TextFact
 
-__all__ = ["layers", "plain", "pointer"]
+__all__ = ["layers", "names_only", "plain", "pointer"]
 
 _MAX_TEXT = 1 << 20  # code points of one string that are looked at
 _MAX_LAYERS = 12  # decoded layers of one string
 _MAX_DEPTH = 3
 _MAX_MARKS = 30  # on one letter
+_MAX_INFLATED = 1 << 18  # bytes
 _LEAST = 16  # characters: shorter runs decode to something by chance
 
 _BASE64 = re2.compile(r"[A-Za-z0-9+/_-]{16,}={0,2}")
 _HEX = re2.compile(r"(?:[0-9a-fA-F]{2}){8,}|(?:\\x[0-9a-fA-F]{2}){4,}|(?:[0-9a-fA-F]{2}[ :]){7,}[0-9a-fA-F]{2}")
+_BASE32 = re2.compile(r"\b[A-Z2-7]{24,}={0,6}")
+_NUMBERS = re2.compile(r"\b(?:[0-9]{2,8}[ ,;\t\r\n]+){15,}[0-9]{2,8}\b")  # letters by their codes
 _PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2})+")
+_QUOTED = re.compile(r"=(?:\r?\n|[0-9A-F]{2})")  # RFC 2045, section 6.7
+_QUOTED_LEAST = 3
 _WORD = re.compile(r"[A-Za-z]{2,}")
 # Common words, English ones first: what holds two of them as rot13 writes them, and fewer as they are, is turned.
 _COMMON = frozenset(
@@ -59,7 +66,10 @@ _INVISIBLE = re.compile(
 )
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _FOREIGN = re.compile(r"[^\x00-\x7f]{100}")
-_TAGS = re.compile("[\U000e0020-\U000e007e]{4,}")
+_TAGS = re.compile("[\U000e0020-\U000e007e]+")
+_SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]+")
+_LEAST_UNSEEN = 4  # characters that nobody sees, from which on they may spell something
+_NAME = re.compile(r"[\w.$-]{1,19}", re.ASCII)
 
 
 def plain(text: str) -> str:
@@ -100,6 +110,7 @@ def layers(text: str, *, role: str, where: str) -> tuple[tuple[TextFact, ...], b
     while queue:
         current, path = queue.pop(0)
         if path.count("+") + bool(path) >= _MAX_DEPTH:
+            whole = whole and all(plain(decoded) in found for _, decoded in _decoded(current))
             continue
         for name, decoded in _decoded(current):
             shown = plain(decoded)
@@ -118,6 +129,11 @@ def pointer(*keys: str | int) -> str:
     return "".join(["/" + str(key).replace("~", "~0").replace("/", "~1") for key in keys])
 
 
+def names_only(key: str) -> bool:
+    """Whether a key of an object is no more than a name: whatever else it is says something, and is read as a text."""
+    return _NAME.fullmatch(key) is not None
+
+
 def _facts(found: dict[str, str], role: str, where: str) -> tuple[TextFact, ...]:
     return tuple(TextFact(role=role, where=where, layer=layer, text=text) for text, layer in found.items())
 
@@ -127,13 +143,14 @@ def _decoded(text: str) -> Iterable[tuple[str, str]]:
     if len(text) < 4:
         return
     if not text.isascii():
-        for match in _TAGS.finditer(text):
-            yield "tags", "".join(chr(ord(character) - 0xE0000) for character in match[0])
+        yield from _unseen(text)
     if _PERCENT.search(text):
         yield "percent", _PERCENT.sub(_from_percent, text)
     if len(text) < _LEAST:
         return
-    for name, pattern, decode in (("base64", _BASE64, _from_base64), ("hex", _HEX, _from_hex)):
+    if "=" in text and sum(1 for _ in islice(_QUOTED.finditer(text), _QUOTED_LEAST)) == _QUOTED_LEAST:
+        yield "quoted", _from_quoted(text)
+    for name, pattern, decode in _RUNS:
         for match in pattern.finditer(text):
             spelled = decode(match[0])
             if spelled is not None:
@@ -144,6 +161,19 @@ def _decoded(text: str) -> Iterable[tuple[str, str]]:
         turned = [line for line in text.splitlines() if _is_turned(line, least)]
         if turned:
             yield "rot13", codecs.decode("\n".join(turned), "rot13")
+
+
+def _unseen(text: str) -> Iterable[tuple[str, str]]:
+    """What tags (a letter each) and variation selectors (a byte each) spell, wherever in `text` they stand."""
+    tags = "".join(_TAGS.findall(text))
+    if len(tags) >= _LEAST_UNSEEN:
+        yield "tags", "".join(chr(ord(tag) - 0xE0000) for tag in tags)
+    selectors = "".join(_SELECTORS.findall(text))
+    if len(selectors) >= _LEAST_UNSEEN:
+        places = [ord(selector) for selector in selectors]
+        spelled = _text(bytes(place - 0xFE00 if place < 0xE0100 else place - 0xE0100 + 16 for place in places))
+        if spelled is not None:
+            yield "selectors", spelled
 
 
 def _is_turned(text: str, least: int = 2) -> bool:
@@ -167,7 +197,7 @@ def _from_base64(run: str) -> str | None:
     if len(body) % 4 == 1:
         body = body[:-1]
     try:
-        return _text(base64.b64decode(body + "=" * (-len(body) % 4)))
+        return _text(_inflated(base64.b64decode(body + "=" * (-len(body) % 4))))
     except (binascii.Error, ValueError):
         return None
 
@@ -177,6 +207,54 @@ def _from_hex(run: str) -> str | None:
         return _text(bytes.fromhex(run.replace("\\x", "").replace(":", " ")))
     except ValueError:
         return None
+
+
+def _from_base32(run: str) -> str | None:
+    body = run.rstrip("=")
+    try:
+        return _text(base64.b32decode(body + "=" * (-len(body) % 8)))
+    except (binascii.Error, ValueError):
+        return None
+
+
+def _from_numbers(run: str) -> str | None:
+    """Codes of letters, if they spell words; tables of numbers do not."""
+    numbers = re.findall(r"[0-9]+", run)
+    for base in (2, 10, 8):
+        try:
+            raw = bytes(int(number, base) for number in numbers)
+        except ValueError:
+            continue
+        spelled = _text(raw)
+        if spelled is not None and len(_words(spelled) & _COMMON) >= 2:
+            return spelled
+    return None
+
+
+def _from_quoted(text: str) -> str:
+    def decode(match: re.Match[str]) -> str:
+        return bytes.fromhex(match[0].replace("=", "")).decode("utf-8", "replace")
+
+    joined = re.sub(r"=\r?\n", "", text)
+    return re.sub(r"(?:=[0-9A-F]{2})+", decode, joined)
+
+
+def _inflated(raw: bytes) -> bytes:
+    """What `raw` holds where it is zlib's or gzip's (RFC 1950, 1952), as far as it is looked at; else `raw`."""
+    if not raw.startswith((b"\x78", b"\x1f\x8b")):
+        return raw
+    try:
+        return zlib.decompressobj(wbits=47).decompress(raw, _MAX_INFLATED) or raw
+    except zlib.error:
+        return raw
+
+
+_RUNS = (
+    ("base64", _BASE64, _from_base64),
+    ("base32", _BASE32, _from_base32),
+    ("hex", _HEX, _from_hex),
+    ("numbers", _NUMBERS, _from_numbers),
+)
 
 
 def _text(raw: bytes) -> str | None:

@@ -9,9 +9,10 @@ import html
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from types import MappingProxyType
+
+import re2  # type: ignore[import-untyped]  # the wheel ships no types
 
 from shield.facts.text import layers, plain
 from shield.tiers.words import BACKWARDS, WORDS, split, words_of
@@ -21,13 +22,14 @@ __all__ = ["RAW", "VISIBLE", "View", "views"]
 RAW = "raw"
 VISIBLE = "visible"
 _MAX_VIEWS = 24
-_MAX_FOLDED = 1 << 18  # code points; what is longer is not read as a whole by the classifier either
+_MAX_FOLDED = 1 << 18  # code points of a view that are looked at for a disguise
 _MAX_MOVED = 1 << 16  # code points of a text whose offsets are followed through what a reader does not see
 _GAINED = 2  # words that a view must have over the text it was made of
 _TURNED = 3  # different words that stand backwards in a text with lines to be turned
-_MAX_RUNS = 200
+_MAX_RUNS = 80_000  # letters of words without a gap that are cut into words
+_MAX_ROUNDS = 3  # of undoing, each on what the one before it made
 _WORD = 14  # letters
-_ESCAPED = 4  # escapes from which on a text is written in them
+_ESCAPED = 4  # escapes, or tags, from which on a text is written in them
 
 # Letters that look like Latin ones (Unicode confusables.txt, single letters that NFKC leaves as they are).
 _LOOKALIKES = {
@@ -78,17 +80,39 @@ _DIGITS = re.compile(r"[A-Za-z0134578@$!]+")
 _LEET_SIGN = re.compile(r"[0134578@$!][A-Za-z]|[A-Za-z][0134578@$!]")
 _SPELLED = re.compile(r"(?<![^\W_])[^\W_](?:([ ._*|/~-])[^\W_])(?:\1[^\W_]){1,400}(?![^\W_])")
 _RUN_ON = re.compile(r"[a-z]{20,400}|[A-Z]{20,400}")  # words without a gap; not CamelCase, which code is full of
-_ESCAPE = re.compile(r"\\(?:u\{?[0-9a-fA-F]{4,6}\}?|x[0-9a-fA-F]{2}|[nrt\"'/])|&(?:#x?[0-9a-fA-F]{1,6};?|[a-z]{2,8};)")
+_ESCAPE = re.compile(
+    r"\\(?:u\{?[0-9a-fA-F]{4,6}\}?|x[0-9a-fA-F]{2}|[nrt\"'/\\])|&(?:#x?[0-9a-fA-F]{1,6};?|[a-z]{2,8};)"
+)
 # a word that nothing stands beside which could be a part of it: folding changes none of these, so none can be lost
 _WHOLE_WORD = re.compile(r"(?<![\w@$!\u0300-\u036f])[a-z]{3,}(?![\w@$\u0300-\u036f])")
 _LETTERS = re.compile(r"[a-z]{3,}")
+# HTML's elements (HTML Standard, section 4) by what they do to the words around them: the first begin a new line
+_LINES = frozenset(
+    """
+    address article aside blockquote body br button caption center dd details dialog div dl dt fieldset figcaption
+    figure footer form frame h1 h2 h3 h4 h5 h6 head header hr html iframe legend li link main meta nav noscript ol
+    optgroup option p pre script section select style summary table tbody td template textarea tfoot th thead title
+    tr ul video
+    """.split()  # noqa: SIM905
+)
+_INLINE = frozenset(
+    """
+    a abbr acronym b bdi bdo big cite code data del dfn em font i img input ins kbd label mark q ruby s samp small
+    span strike strong sub sup svg time tt u var wbr
+    """.split()  # noqa: SIM905
+)
+# words that are set off one by one, or letters within them, as Markdown writes it
+_SET_OFF = re2.compile(r"(?:[*_~`]{1,3}[\w'’-]+[*_~`]{1,3}[,.;:!?]?\s+){4}|(?:\w\*{1,3}[^*\n]{0,40}){6}")
+_EMPHASIS = re.compile(r"[*`~]{1,3}(?=\w)|(?<=\w)[*`~]{1,3}|(?<![^\W_])_{1,3}(?=[^\W_])|(?<=[^\W_])_{1,3}(?![^\W_])")
+_TAG = re.compile(r"</?([A-Za-z][A-Za-z0-9-]*)(?:[\s/][^<>]*)?>")
 _WRITTEN = MappingProxyType({"n": "\n", "r": "\r", "t": "\t"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
     """One reading of a text. `layer` says how it was reached: `raw` is the text itself, `visible` what a reader sees,
-    else the encodings and `folded` or `escapes`, joined by `+`. `read`: worth the classifier's time."""
+    else the encodings and `folded`, `turned`, `escapes` or `markup`, joined by `+`. `read`: worth the classifier's
+    time."""
 
     layer: str
     text: str
@@ -108,32 +132,91 @@ class View:
 
 def views(text: str) -> tuple[tuple[View, ...], bool]:
     """The views of `text`, itself first, none twice; and whether all of it was looked at."""
-    decoded, whole = layers(text, role="", where="")
-    found: dict[str, View] = {text: View(layer=RAW, text=text, read=decoded[0].text == text)}
-    for fact in decoded:
-        layer = VISIBLE if fact.layer == RAW else fact.layer
-        found.setdefault(fact.text, View(layer=layer, text=fact.text))
-    for view in tuple(found.values())[1 if decoded[0].text != text else 0 :]:
-        for name, made, read in _undone(view.text):
-            if made not in found:
-                layer = name if view.layer in (RAW, VISIBLE) else f"{view.layer}+{name}"
-                found[made] = View(layer=layer, text=made, read=read)
+    first, whole = layers(text, role="", where="")
+    found: dict[str, View] = {text: View(layer=RAW, text=text, read=first[0].text == text)}
+    pending = [(VISIBLE if fact.layer == RAW else fact.layer, fact.text, 0) for fact in first]
+    looked: set[str] = set()
+    # INVARIANT: nothing is made of what is already `_MAX_ROUNDS` steps from a decoded text
+    while pending and len(found) <= _MAX_VIEWS:
+        layer, current, rounds = pending.pop(0)
+        found.setdefault(current, View(layer=layer, text=current))
+        made, complete = _undone(current, looked)
+        whole = whole and complete
+        for name, shown, read, more in made:
+            at = name if layer in (RAW, VISIBLE) else f"{layer}+{name}"
+            fresh = shown not in found
+            found.setdefault(shown, View(layer=at, text=shown, read=read))
+            if not (fresh and more):
+                continue
+            if rounds == _MAX_ROUNDS:
+                whole = False
+                continue
+            # what is encoded may be spelled in escapes or stand between tags
+            again, complete = layers(shown, role="", where="")
+            whole = whole and complete
+            inner = [(at if fact.layer == RAW else f"{at}+{fact.layer}", fact.text, rounds + 1) for fact in again]
+            pending += inner
     kept = tuple(found.values())
-    return kept[:_MAX_VIEWS], whole and len(kept) <= _MAX_VIEWS
+    return kept[:_MAX_VIEWS], whole and len(kept) <= _MAX_VIEWS and not pending
 
 
-def _undone(text: str) -> Iterator[tuple[str, str, bool]]:
-    """Readings of `text` without a disguise: name, text, worth reading."""
+def _undone(text: str, looked: set[str]) -> tuple[list[tuple[str, str, bool, bool]], bool]:
+    """Readings of `text` without a disguise: name, text, worth reading, whether there may be more behind it; and
+    whether all of it was looked at. What is in `looked` was looked at for letters in disguise before."""
+    made: list[tuple[str, str, bool, bool]] = []
+    bare, tags = _unmarked(text)
+    if tags:
+        made.append(("markup", bare, tags >= _ESCAPED, True))
     written, escapes = _unescaped(text)
     if escapes:
-        yield "escapes", written, escapes >= _ESCAPED
-        yield "escapes", plain(written), escapes >= _ESCAPED
-    folded = _folded(plain(written[:_MAX_FOLDED]))
+        more = escapes >= _ESCAPED or any(sign.search(written) is not None for sign in (_ESCAPE, _TAG))
+        made.append(("escapes", written, escapes >= _ESCAPED, more))
+        made.append(("escapes", plain(written), escapes >= _ESCAPED, False))
+    if written in looked:
+        return made, True
+    looked.add(written)
+    folded, whole = _folded(plain(written[:_MAX_FOLDED]))
     if folded is not None:
-        yield "folded", folded, True
+        made.append(("folded", folded, True, False))
     turned = _turned(written[:_MAX_FOLDED])
     if turned:
-        yield "turned", turned, True
+        made.append(("turned", turned, True, False))
+    return made, whole and len(written) <= _MAX_FOLDED
+
+
+def _unmarked(text: str) -> tuple[str, int]:
+    """`text` as a browser shows it: without comments and tags, elements that begin a line on lines of their own, words
+    that are set off one by one as the others; and how many there were. What only looks like a tag stays."""
+    made, tags = _untagged(text) if "<" in text else (text, 0)
+    if _SET_OFF.search(made):
+        made, marks = _EMPHASIS.subn("", made)
+        tags += marks
+    return made, tags
+
+
+def _untagged(text: str) -> tuple[str, int]:
+    tags = 0
+
+    def shown(match: re.Match[str]) -> str:
+        nonlocal tags
+        name = match[1].lower()
+        if name not in _LINES and name not in _INLINE:
+            return match[0]
+        tags += 1
+        return "\n" if name in _LINES else ""
+
+    before, *behind = text.split("<!--")
+    kept, inside = [before], False
+    for part in behind:
+        ended = part.partition("-->") if "-->" in part else None
+        # a comment that nothing ends goes on to the end of the text, and one in a comment is a part of it
+        inside = ended is None
+        if ended is not None:
+            tags += 1
+            kept.append(ended[2])
+    if inside:
+        tags += 1
+    return _TAG.sub(shown, "".join(kept)), tags
 
 
 def _unescaped(text: str) -> tuple[str, int]:
@@ -161,20 +244,28 @@ def _unescaped(text: str) -> tuple[str, int]:
     return made, max(spelled, 1) if count else 0
 
 
-def _folded(text: str) -> str | None:
-    """`text` with look-alikes, accents, digits for letters and spelled words undone; None where that gains no words."""
+def _folded(text: str) -> tuple[str | None, bool]:
+    """`text` with look-alikes, accents, digits for letters and spelled words undone, None where that gains no words;
+    and whether all of it was looked at."""
     made = text
     if not made.isascii():
         made = made.translate({ord(letter): _bare(letter) for letter in set(made) if not letter.isascii()})
     if _LEET_SIGN.search(made):
         made = _DIGITS.sub(_letters, made)
     made = _SPELLED.sub(_joined, made)
-    made = _RUN_ON.sub(lambda run: split(run[0].lower()), made, count=_MAX_RUNS)
+    left = _MAX_RUNS
+
+    def cut(run: re.Match[str]) -> str:
+        nonlocal left
+        left -= len(run[0])
+        return run[0] if left < 0 else split(run[0].lower())
+
+    made = _RUN_ON.sub(cut, made)
     if made == text:
-        return None
+        return None, left >= 0
     # INVARIANT: counted, not collected: the same words in plain sight elsewhere do not hide those that were found
     gained = _whole_words(made) - _whole_words(text)
-    return made if gained.total() >= _GAINED else None
+    return made if gained.total() >= _GAINED else None, left >= 0
 
 
 def _bare(letter: str) -> str:

@@ -3,6 +3,8 @@
 import base64
 import codecs
 import json
+import quopri
+import zlib
 from random import Random
 
 import pytest
@@ -65,6 +67,31 @@ DISGUISES = {
     "a line backwards": f"{ALL_WORDS}\nThe weather was fine, and all of us went out.\n{TEXT[::-1]}\nThe end.",
     "right to left": f"Note:\n\u202e{TEXT[::-1]}\u202c",
     "lines in json": json.dumps(TEXT.replace(" ", "\n")),
+    "tags around words": " ".join(f"<b>{word}</b>" for word in TEXT.split()),
+    "tags within words": "".join(f"{word[:2]}<span class='x'></span>{word[2:]} " for word in TEXT.split()),
+    "unknown attributes": "".join(f"<i data-x=1 hidden>{letter}</i>" for letter in TEXT),
+    "comments within words": TEXT.replace("e", "<!-- a > comment -->e"),
+    "a comment that nothing ends behind it": "".join(f"<b>{x}</b>" for x in TEXT) + "<!-- the end",
+    "words set off": " ".join(f"**{word}**" for word in TEXT.split()),
+    "words set off otherwise": " ".join(f"_{word}_" for word in TEXT.split()),
+    "words as code": " ".join(f"`{word}`" for word in TEXT.split()),
+    "letters set off": " ".join(f"{word[:1]}**{word[1:2]}**{word[2:]}" for word in TEXT.split()),
+    "json in json": "".join(f"\\\\u{ord(letter):04x}" for letter in TEXT),
+    "lines in json in json": json.dumps(json.dumps("".join(f"\\u{ord(letter):04x}" for letter in TEXT))),
+    "entities of entities": "".join(f"&amp;#{ord(letter)};" for letter in TEXT),
+    "escapes that spell base64": "".join(f"\\u{ord(x):04x}" for x in base64.b64encode(TEXT.encode()).decode()),
+    "base64 between tags": "".join(f"<b>{letter}</b>" for letter in base64.b64encode(TEXT.encode()).decode()),
+    "tags in entities": "".join(f"&lt;b&gt;{letter}&lt;/b&gt;" for letter in TEXT),
+    "quoted-printable": quopri.encodestring(TEXT.replace("e", "\u00e9").encode()).decode().replace("=C3=A9", "=65"),
+    "quoted-printable lines": "".join(f"{letter}=\n" for letter in TEXT),
+    "base32": base64.b32encode(TEXT.encode()).decode(),
+    "decimal": " ".join(str(byte) for byte in TEXT.encode()),
+    "octal": ", ".join(f"{byte:03o}" for byte in TEXT.encode()),
+    "binary": " ".join(f"{byte:08b}" for byte in TEXT.encode()),
+    "packed": base64.b64encode(zlib.compress(TEXT.encode())).decode(),
+    "tags here and there": "".join(f"x{chr(0xE0000 + ord(letter))}" for letter in TEXT),
+    "selectors": "a" + "".join(chr(0xE0100 + byte - 16) for byte in TEXT.encode()),
+    "selectors here and there": "".join(f"x{chr(0xE0100 + byte - 16)}" for byte in TEXT.encode()),
 }
 
 
@@ -95,6 +122,11 @@ def test_a_disguise_is_taken_off(name):
         "def main(argv: list[str]) -> int: return 0",
         "4e657665 deadbeef 0123456789abcdef",
         "Done! All tests passed! Now run it again! $user @all !important user1 data2",
+        "a < b and c > d; List<String> x = new Map<String, List<Integer>>(); #include <stdio.h>; <me@home.example>",
+        "Use `GET` or `POST`, never **both**, see snake_case_names and a * b * c.",
+        "23 45 67 89 12 34 56 78 90 21 43 65 87 98 76 54 32 10 11 13 17 19 23",
+        "a = b\nc == d\nkey=value\nx=1\n" * 3,
+        "\U0001f3f4\u200d\u2620\ufe0f \u2764\ufe0f \u2600\ufe0f \u2601\ufe0f"[:1] + "plain",
         "The ton of tools saw an era of loot, not a won tub; no emit on level noon.",
     ],
 )
@@ -130,7 +162,37 @@ def test_any_text_has_bounded_views_itself_first_and_none_twice(text):
         assert 0 <= start <= end <= len(text)
 
 
-@pytest.mark.parametrize("sign", ["1", "!", "$", "a ", "1a", "a.", "&", "\\", "\U0001f170"])
+@pytest.mark.parametrize(
+    "sign",
+    [
+        "1",
+        "!",
+        "$",
+        "a ",
+        "1a",
+        "a.",
+        "&",
+        "\\",
+        "\U0001f170",
+        "<",
+        "<!--",
+        "<b",
+        "<b ",
+        "-->",
+        "*",
+        "_",
+        "`a`",
+        "a*",
+        "=",
+        "=\n",
+        "=4",
+        "12 ",
+        "A2",
+        "\ufe0f",
+        "\U000e0041",
+        "x" * 30 + " ",
+    ],
+)
 def test_a_long_run_of_one_sign_takes_no_longer_than_its_length(sign):
     # with a step for each pair of signs this would take minutes
     text = "1a " + sign * (60_000 // len(sign))
@@ -138,10 +200,30 @@ def test_a_long_run_of_one_sign_takes_no_longer_than_its_length(sign):
 
 
 def test_what_is_too_much_is_said():
-    assert views("x" * (1 << 20))[1]
-    assert not views("x" * ((1 << 20) + 1))[1]
+    assert views("a few words " * 20_000)[1]
+    assert not views("a few words " * 22_000)[1]
     many = " ".join(base64.b64encode(f"a text of its own, number {number}".encode()).decode() for number in range(40))
     assert not views(many)[1]
+    assert not views("abcdefghijklmnopqrstuvwxyz " * 4_000 + "ignoreallpreviousinstructions")[1]
+
+
+@pytest.mark.parametrize(
+    "encode",
+    [
+        lambda text: base64.b64encode(text.encode()).decode(),
+        lambda text: text.encode().hex(),
+        lambda text: "".join(f"%{byte:02x}" for byte in text.encode()),
+        lambda text: json.dumps(text).replace("e", "\\u0065"),
+    ],
+)
+def test_what_is_encoded_too_often_is_not_called_read(encode):
+    text = TEXT
+    for _ in range(9):
+        text = encode(text)
+        found, whole = views(text)
+        assert any("ignore all previous instructions" in view.text for view in found) or not whole
+        if len(text) > 30_000:
+            break
 
 
 @pytest.mark.parametrize(
