@@ -1,18 +1,15 @@
 """The payload's strings as text facts, with the secrets in them."""
 
-import re
-
 from shield.actions.registry import FIELDS_BY_NAME, FieldRole
 from shield.facts.finding import Finding
 from shield.facts.secrets import find_secrets
-from shield.facts.text import layers, pointer
+from shield.facts.text import layers, names_only, pointer
 from shield.types import Json, SecretFact
 
 __all__ = ["read_strings"]
 
 _MAX_TEXT = 2 << 20  # code points of all text facts together
 _MAX_SECRETS = 500
-_PLAIN_KEY = re.compile(r"[\w.$ -]{1,19}")
 
 
 def read_strings(finding: Finding) -> None:
@@ -37,13 +34,13 @@ def read_strings(finding: Finding) -> None:
 
 def _leaves(value: Json, where: str, field: str) -> list[tuple[str, str, str]]:
     """The strings of a field's value: text, pointer, role. A key that is no plain name is a text of role `key`."""
-    found: list[tuple[str, str, str]] = [] if _PLAIN_KEY.fullmatch(field) else [(field, where, "key")]
+    found: list[tuple[str, str, str]] = [] if names_only(field) else [(field, where, "key")]
     pending: list[tuple[Json, str]] = [(value, where)]
     for item, at in pending:
         if isinstance(item, str):
             found.append((item, at, field))
         elif isinstance(item, dict):
-            found += [(key, f"{at}{pointer(key)}", "key") for key in item if not _PLAIN_KEY.fullmatch(key)]
+            found += [(key, f"{at}{pointer(key)}", "key") for key in item if not names_only(key)]
             pending += [(inner, f"{at}{pointer(key)}") for key, inner in item.items()]
         elif isinstance(item, list):
             pending += [(inner, f"{at}/{index}") for index, inner in enumerate(item)]

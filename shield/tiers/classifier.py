@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
-from shield.tiers.leaves import leaves
+from shield.tiers.leaves import leaves, unsaid
 from shield.tiers.texts import CLASSIFIER, LATE, Judged, Text, TextJudge, strength
 from shield.tiers.threads import Threads
 from shield.tiers.tier import Case
@@ -56,8 +56,9 @@ class ClassifierTier:
     def opinion(self, case: Case, *, expired: Callable[[], bool] = lambda: False) -> Opinion:
         """What the texts of the action come to. Never raises."""
         try:
-            found = leaves(case.request.action, case.facts)
-            return self._opinion(self.texts.judge(found, budget=READ_MAX, expired=expired))
+            action = case.request.action
+            judged = self.texts.judge(leaves(action, case.facts), budget=READ_MAX, expired=expired)
+            return self._opinion(judged, unsaid(action, case.facts))
         except Exception as error:  # noqa: BLE001  # INVARIANT: an error is never an ALLOW, whatever raised it
             return _not_read(f"failed: {error.__class__.__name__}", ())
 
@@ -73,7 +74,7 @@ class ClassifierTier:
             trouble = f"failed: {error.__class__.__name__}"
         return [Judged(text=text, trouble=trouble) for text in texts]
 
-    def _opinion(self, judged: Sequence[Judged]) -> Opinion:
+    def _opinion(self, judged: Sequence[Judged], unsaid: str | None) -> Opinion:
         lines = evidence(judged)
         worst = max((one for one in judged if one.findings), key=lambda one: strength(one.answer), default=None)
         if worst is not None:
@@ -96,15 +97,12 @@ class ClassifierTier:
         if trouble is not None:
             return _not_read(trouble, lines)
         if any(not one.whole and not one.text.body for one in judged):
-            return Opinion(
-                tier=Tier.CLASSIFIER,
-                answer=Answer.ESCALATE,
-                need=Tier.PERSON,
-                rule="tier1.unread",
-                reason="there is more text in this call than could be read",
-                advice="send less at a time",
-                severity=Severity.MEDIUM,
-                evidence=lines,
+            return _unread("there is more text in this call than could be read", "send less at a time", lines)
+        if unsaid is not None:
+            return _unread(
+                "this puts words into a file that agents read as orders, and they do not stand in the call",
+                "write that file with write_file, so that its words can be read",
+                (*lines, f"tier 1: not in the call: what {_place(unsaid)} would hold"),
             )
         return Opinion(
             tier=Tier.CLASSIFIER,
@@ -123,6 +121,19 @@ class ClassifierTier:
             return rule.reason, rule.advice or ADVICE, rule.severity
         severity = Severity.HIGH if found.answer is Answer.BLOCK else Severity.MEDIUM
         return "its text reads like instructions planted for an agent", ADVICE, severity
+
+
+def _unread(reason: str, advice: str, lines: tuple[str, ...]) -> Opinion:
+    return Opinion(
+        tier=Tier.CLASSIFIER,
+        answer=Answer.ESCALATE,
+        need=Tier.PERSON,
+        rule="tier1.unread",
+        reason=reason,
+        advice=advice,
+        severity=Severity.MEDIUM,
+        evidence=lines,
+    )
 
 
 def named(found: TextFinding) -> str:

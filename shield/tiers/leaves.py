@@ -3,15 +3,18 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 
 from shield.actions.registry import FIELDS_BY_NAME, Field, FieldRole, lookup
-from shield.facts.text import pointer
+from shield.facts.text import names_only, pointer
 from shield.tiers.texts import Text
 from shield.types import Access, Action, Facts, Json, TextKind
 
-__all__ = ["leaves"]
+__all__ = ["leaves", "unsaid"]
 
-_BODIES = frozenset(("write_file", "edit_file"))  # their texts become what stands in a file
+_BODIES = frozenset(("content", "old", "new"))  # fields of the next two, whose texts become what stands in a file
+_WRITERS = frozenset(("write_file", "edit_file"))
+_SAYING = frozenset(("memory_write",))  # types that write nothing but what stands in the call
 _AGENT_FILES = frozenset(("agent_identity", "agent_instruction", "agent_memory"))
 _KINDS = {
     FieldRole.COMMAND: TextKind.COMMAND,
@@ -23,36 +26,68 @@ _KINDS = {
 }
 _NAMES = frozenset((FieldRole.PATH, FieldRole.RECIPIENT, FieldRole.OPTION, FieldRole.PATTERN, FieldRole.SECRET))
 _QUERIES = frozenset(("query", "q", "search"))
-# the same that `shield.facts.strings` takes for a name
-_PLAIN_KEY = re.compile(r"[\w.$ -]{1,19}")
 _TALK = re.compile(r"\S+\s+\S+\s+\S+\s+\S|[\u0e00-\u0eff\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{8}")
 _LONG_NAME = 200  # code points; what is longer says more than a name
-_PIECE = 160  # code points: a longer string says enough by itself to be read by itself
+_PIECE = 160  # code points: of a longer string as many at each end are read together with its neighbours
+_AROUND = 600  # code points on each side of an edit
+_EDITS = 20  # places of a file that an edit may change and still be read in parts
 
 
 def leaves(action: Action, facts: Facts) -> tuple[Text, ...]:
-    """Every string of the payload, and every key that is more than a name; of short strings that are said to somebody
-    also all of them as one, so that what is told in pieces is read as a whole.
+    """Every string of the payload, and every key that is more than a name; of what is said to somebody also all of it
+    as one, so that what is told in pieces is read as a whole, and of a file that agents read, how it reads after.
 
     `name_only` texts are identifiers: they are held against the rules, and not put to the classifier.
     """
     type = lookup(action.type)
     written = [path for path in facts.paths if path.access is Access.WRITE]
     # what an agent reads as its own thoughts or orders is read as speech, not as the body of a file
-    file = type.name in _BODIES and not any(path.categories & _AGENT_FILES for path in written)
+    speech = any(path.categories & _AGENT_FILES for path in written)
+    file = type.name in _WRITERS and not speech
     inside = bool(written) and all(path.inside_workspace for path in written)
     found: list[Text] = []
+    names: list[str] = []
     for name, value in action.payload.items():
-        for text, where, key in _strings(value, pointer(name), name):
+        for text, where, key in _strings(value, pointer(name), name, names):
             field = type.fields.get(name) if key == name else None
             read = _text(field or FIELDS_BY_NAME.get(key.lower()), text, where, key)
             if field is None and read.kind in (TextKind.URL, TextKind.COMMAND) and _TALK.search(text):
                 # a name that no schema gave says nothing about who will read the words under it
                 found.append(Text(text=text, kind=TextKind.PROSE, where=where))
-            if read.kind is TextKind.PROSE and (file or where == "/stdin"):
+            if read.kind is TextKind.PROSE and ((file and where[1:] in _BODIES) or where == "/stdin"):
                 read = replace(read, kind=TextKind.CODE, body=file and inside)
             found.append(read)
-    return (*found, *_joined(found))
+    if speech and type.name == "edit_file":
+        found += _edited(action, facts)
+    return (*found, *_joined(found), *_named(names))
+
+
+def unsaid(action: Action, facts: Facts) -> str | None:
+    """The place of a file that agents read as their thoughts or orders, and into which the action puts words that do
+    not stand in it: a copy, a move, an archive, a command. None where it writes no such file."""
+    type = lookup(action.type)
+    if not type.known or type.name in _SAYING or (type.name in _WRITERS and _whole(facts)):
+        return None
+    return next(
+        (path.source for path in facts.paths if path.access is Access.WRITE and path.categories & _AGENT_FILES), None
+    )
+
+
+def _whole(facts: Facts) -> bool:
+    return bool(facts.result) and all(result.text is not None for result in facts.result)
+
+
+def _edited(action: Action, facts: Facts) -> Iterator[Text]:
+    """What stands around an edit once it is made: several small ones may say together what none of them says."""
+    new = action.payload.get("new")
+    said = re.escape(new) if isinstance(new, str) and new else "(?!)"
+    for result in facts.result:
+        text = result.text or ""
+        places = [match.span() for match in islice(re.finditer(said, text), _EDITS + 1)]
+        if not 0 < len(places) <= _EDITS:
+            places = [(0, len(text))]
+        for start, end in places:
+            yield Text(text=text[max(0, start - _AROUND) : end + _AROUND], kind=TextKind.PROSE)
 
 
 def _text(field: Field | None, text: str, where: str, name: str) -> Text:
@@ -67,9 +102,11 @@ def _text(field: Field | None, text: str, where: str, name: str) -> Text:
     return Text(text=text, kind=kind, where=where, name_only=identifier)
 
 
-def _strings(value: Json, where: str, field: str) -> Iterator[tuple[str, str, str]]:
-    """The strings of a field's value in order: text, pointer, the name that it stands under (none for a name)."""
-    if not _PLAIN_KEY.fullmatch(field):
+def _strings(value: Json, where: str, field: str, names: list[str]) -> Iterator[tuple[str, str, str]]:
+    """The strings of a field's value in order: text, pointer, the name that it stands under (none for a name). Every
+    key is added to `names`."""
+    names.append(field)
+    if not names_only(field):
         yield field, where, ""
     pending: list[tuple[Json, str, str]] = [(value, where, field)]
     while pending:
@@ -77,8 +114,9 @@ def _strings(value: Json, where: str, field: str) -> Iterator[tuple[str, str, st
         if isinstance(item, str):
             yield item, at, key
         elif isinstance(item, Mapping):
+            names += item
             for name in item:
-                if not _PLAIN_KEY.fullmatch(name):
+                if not names_only(name):
                     yield name, f"{at}{pointer(name)}", ""
             pending += [(inner, f"{at}{pointer(name)}", name) for name, inner in reversed(item.items())]
         elif isinstance(item, list):
@@ -86,11 +124,14 @@ def _strings(value: Json, where: str, field: str) -> Iterator[tuple[str, str, st
 
 
 def _joined(found: list[Text]) -> Iterator[Text]:
-    """What is said in several short strings, as one."""
-    said = [
-        text.text
-        for text in found
-        if text.kind is TextKind.PROSE and not text.name_only and 0 < len(text.text) <= _PIECE
-    ]
+    """What is said in several strings, as one: short ones, and of long ones where they meet their neighbours."""
+    said = [text.text for text in found if text.kind is TextKind.PROSE and not text.name_only and text.text]
     if len(said) > 1:
-        yield Text(text=" ".join(said), kind=TextKind.PROSE)
+        ends = [text if len(text) <= 2 * _PIECE else f"{text[:_PIECE]}\n\n{text[-_PIECE:]}" for text in said]
+        yield Text(text=" ".join(ends), kind=TextKind.PROSE)
+
+
+def _named(names: list[str]) -> Iterator[Text]:
+    """The keys, one after the other: names may say something together."""
+    if len(names) > 1:
+        yield Text(text=" ".join(names), kind=TextKind.PROSE, name_only=True)

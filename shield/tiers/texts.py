@@ -23,6 +23,7 @@ _LEAST_LETTERS: Final = 8  # a shorter text says nothing that a rule does not se
 _LONG: Final = 4_000  # code points from which on a text may not be read as a whole
 _AROUND: Final = 300  # code points on each side of a hit that are read of such a text in any case
 _AROUND_MAX: Final = 4
+_ENDS: Final = 1_000  # code points of the head and of the tail of a body that are read whatever else there is to read
 _STRENGTH: Final = {Answer.BLOCK: 2, Answer.ESCALATE: 1}
 
 
@@ -82,8 +83,9 @@ class TextJudge:
     ) -> tuple[Judged, ...]:
         """One answer for each text, in order.
 
-        `budget`: code points that the classifier reads of all of them together, the shorter ones first; None: as many
-        as it takes. What a broken classifier raises is `trouble`, and so is a time that has `expired`.
+        `budget`: code points that the classifier reads of all of them together, the shorter ones first, and beyond it
+        both ends of every body; None: as many as it takes. What a broken classifier raises is `trouble`, and so is a
+        time that has `expired`.
         """
         seen = [views(text.text) for text in texts]
         try:
@@ -136,13 +138,14 @@ class TextJudge:
             worth = [view for view in seen[number] if view.read and _says_something(view.text)]
             for view in worth[:_READ_VIEWS]:
                 spans = _hits(view, judged[number].findings)
-                if budget is None or len(view.text) <= budget:
-                    budget = None if budget is None else budget - len(view.text)
+                # INVARIANT: nothing that stands beside a body keeps its ends from being read
+                reach = len(view.text) if budget is None else max(budget, 2 * _ENDS if text.body else 0)
+                if len(view.text) <= reach:
                     spans = [(0, len(view.text)), *spans]
                 else:
-                    spans = [(0, budget // 2), (len(view.text) - budget // 2, len(view.text)), *spans]
-                    budget = 0
+                    spans = [(0, reach // 2), (len(view.text) - reach // 2, len(view.text)), *spans]
                     judged[number] = replace(judged[number], whole=False)
+                budget = None if budget is None else max(0, budget - min(reach, len(view.text)))
                 pieces += [
                     _Piece(number=number, view=view, start=start, text=view.text[start:end])
                     for start, end in spans

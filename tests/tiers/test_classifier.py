@@ -75,6 +75,13 @@ def test_a_place_is_named_in_few_letters_whatever_a_key_is(packs):
     assert all(len(line) < 400 for line in said.evidence)
 
 
+def test_words_for_an_agents_file_that_nobody_could_read_are_a_persons_affair(packs):
+    said = asked(packs, {"source": "notes.md", "destination": "MEMORY.md"}, "copy_file")
+    assert (said.answer, said.need, said.rule) == (Answer.ESCALATE, Tier.PERSON, "tier1.unread")
+    assert said.evidence[-1] == "tier 1: not in the call: what /destination would hold"
+    assert asked(packs, {"source": "notes.md", "destination": "b.md"}, "copy_file").answer is Answer.NO_OBJECTION
+
+
 def test_where_no_thread_looks_at_it_a_person_decides(packs):
     threads = Threads(1, name="t")
     threads.close(1)

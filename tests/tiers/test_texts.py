@@ -139,6 +139,18 @@ def test_a_budget_goes_to_the_short_texts_first(packs):
     assert not judge.judge(texts, budget=0)[1].whole
 
 
+def test_what_stands_beside_a_body_does_not_keep_its_ends_from_being_read(packs):
+    filler = "some ordinary words. " * 500
+    for text in (f"EVIL {filler}", f"{filler} EVIL"):
+        texts = [
+            Text(text=filler[:4_000], kind=TextKind.PROSE, where="/x"),
+            Text(text=text, kind=TextKind.CODE, where="/content", body=True),
+        ]
+        beside, body = TextJudge(packs, Held(Scripted(most=10**9))).judge(texts, budget=4_000)
+        assert beside.whole
+        assert (body.answer, body.whole) == (Answer.ESCALATE, False)
+
+
 @given(
     st.lists(
         st.sampled_from(["EVIL words here", PHRASE, "fine and harmless", "", "x" * 9_000, PHRASE.encode().hex()]),
