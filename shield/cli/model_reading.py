@@ -10,7 +10,7 @@ from shield.cli.model_report import Scanned
 from shield.cli.model_rows import Row
 from shield.config.home import home_from
 from shield.config.loading import load
-from shield.config.model_folder import model_folder
+from shield.config.model_folder import SHIPPED, model_folder
 from shield.errors import ConfigError
 from shield.heuristics.load import load_heuristics
 from shield.resources import data_folder
@@ -50,7 +50,8 @@ class Reader:
 def reader(environ: Mapping[str, str], *, model: str | None, without: bool) -> Reader:
     """The shipped heuristics with the classifier of this name or folder, else the one that shield.toml names.
 
-    A model that nobody installed is said and done without; one that does not load is an error.
+    Where the shipped model is not installed that is said and done without; one that is named and not there, or does
+    not load, is an error.
 
     Raises:
         ConfigError, ModelError, PolicyError: what is wrong, and what to do.
@@ -97,15 +98,24 @@ def judge_of(scorer: "Scorer | None", heuristics: "Heuristics") -> TextJudge:
 
 def folder_of(model: str | None, environ: Mapping[str, str]) -> Path | None:
     """The folder of the model: `model` is a folder where it has a `/` in it, else a name. None if none was named and
-    the one that shield.toml names is not there.
+    the shipped one is not there.
 
     Raises:
-        ConfigError: the named one is not there.
+        ConfigError: the one that is named, here or in shield.toml, is not there.
     """
     home = home_from(environ)
     if model is None:
-        folder = model_in(load(home, environ), home)
-        return folder if folder is not None and folder.is_dir() else None
+        config = load(home, environ)
+        folder = model_in(config, home)
+        if folder is None or folder.is_dir():
+            return folder
+        if config.tier1.model == SHIPPED:
+            return None
+        # the owner chose it: what it would have said is not made up by silence
+        raise ConfigError(
+            f"`[tier1] model` names `{config.tier1.model}`, and there is no folder `{folder}`; adopt it with"
+            " `shield model use DIR`, name another one, or read with the rules alone by `--no-model`"
+        )
     folder = Path(model) if os.sep in model else model_folder(model, home)
     if not folder.is_dir():
         raise ConfigError(f"there is no folder `{folder}`; adopt a model with `shield model use DIR`")

@@ -51,7 +51,8 @@ class Scanned:
 
 
 def as_json(scanned: Scanned) -> str:
-    """One line: `{"id","decision","score","by","spans"}`, offsets in code points of the text."""
+    """One line: `{"id","decision","score","by","spans"}`, offsets in code points of the text; and `unread`, why not all
+    of it was read, where that is so."""
     spans: list[Json] = [
         {"start": finding.start, "end": finding.end, "rule": finding.rule} for finding in scanned.findings
     ]
@@ -62,6 +63,7 @@ def as_json(scanned: Scanned) -> str:
             "score": scanned.score,
             "by": scanned.by,
             "spans": spans,
+            **({} if scanned.unread is None else {"unread": scanned.unread}),
         }
     )
 

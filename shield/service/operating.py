@@ -57,6 +57,12 @@ async def reload(context: Context, call: Call) -> Reply:
     return Reply(body=encode({"previous": done.previous, "policy": done.policy}))
 
 
+_NO_TIER1 = {
+    "failed": "the classifier cannot be used",
+    "absent": "there is no classifier, so what needs it goes to a person; adopt one with `shield model use DIR`",
+}
+
+
 async def healthz(context: Context, call: Call) -> Reply:  # noqa: ARG001  # the shape of every handler
     """`GET /healthz`: the process answers."""
     return Reply(body=b'{"status":"ok"}')
@@ -85,9 +91,9 @@ async def readyz(context: Context, call: Call) -> Reply:
             detail = f"{place.name}: {place.trouble}" if trusted else "a checkpoint could not be put out of reach"
             notes.append({"reason": "audit.outside", "detail": detail})
     text = standing.tier1
-    if text.state == "failed":
+    if text.state in _NO_TIER1:
         detail = text.detail if trusted else None
-        notes.append({"reason": "tier1.failed", "detail": detail or "the classifier cannot be used"})
+        notes.append({"reason": f"tier1.{text.state}", "detail": detail or _NO_TIER1[text.state]})
     report = {
         "ready": not trouble,
         "trouble": trouble,
