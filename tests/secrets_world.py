@@ -202,7 +202,7 @@ _KINDS = {
         f"https://x.webhook.office.com/webhookb2/{_uuid(a)}@{_uuid(a)}/IncomingWebhook/{a(_HEX, 32)}/{_uuid(a)}",
         "",
     ),
-    "telegram_token": lambda a: ("", "123456789:AA" + a(_WORD, 33), ""),
+    "telegram_token": lambda a: ("https://api.telegram.org/bot", "123456789:AA" + a(_WORD, 33), "/sendMessage"),
     "terraform_token": lambda a: ("", f"{a(_WORD, 14)}.atlasv1.{a(_WORD, 67)}", ""),
     "twilio_key": lambda a: ("", "SK" + a(_HEX, 32), ""),
     "typeform_token": lambda a: ("", "tfp_" + a(_WORD, 59), ""),

@@ -4,9 +4,13 @@ from typing import Final
 
 __all__ = ["SHAPES"]
 
-# Kind and pattern; group 1 is the secret. One with a prefix that means nothing else needs no boundary before it: glued
-# to other text it is still the secret.
-SHAPES: Final[tuple[tuple[str, str], ...]] = (
+# A boundary, or what ends with a letter or digit that is no part of the word: an escaped line break or tab, a
+# percent-encoded character, a terminal's colour.
+_BEGINS: Final = r"(?:\b|\\[nrt]|%[0-9A-Fa-f]{2}|\x1b\[[0-9;]*[mK])"
+
+# Kind and pattern; group 1 is the secret, a `\b` before it stands for `_BEGINS`. One with a prefix that means nothing
+# else needs no boundary: glued to other text it is still the secret.
+_KINDS: Final[tuple[tuple[str, str], ...]] = (
     ("adafruit_key", r"\b(aio_[A-Za-z0-9]{28})\b"),
     ("age_key", r"\b(AGE-SECRET-KEY-(?:PQ-)?1[A-Z0-9]{58})\b"),
     ("airtable_token", r"\b(pat[A-Za-z0-9]{14}\.[0-9a-f]{64})\b"),
@@ -32,7 +36,7 @@ SHAPES: Final[tuple[tuple[str, str], ...]] = (
     ("azure_key", r"\b([A-Za-z0-9]{52}JQQJ9[A-Za-z0-9]{27})\b"),
     ("azure_sas", r"[?&]sig=([A-Za-z0-9%+/]{40,}=*)"),
     ("azure_storage_key", r"AccountKey=([A-Za-z0-9+/]{86}==)"),
-    ("basic_auth_url", r"(?i)\bhttps?://[^\s/:@?#\"']*:([^\s/@\"'<>{}$]{3,})@"),
+    ("basic_auth_url", r"(?i)\b(?:https?|s?ftps?|smtps?|imaps?|socks5h?)://[^\s/:@?#\"']*:([^\s/@\"'<>{}$]{3,})@"),
     ("brevo_key", r"\b(xkeysib-[0-9a-f]{64}-[A-Za-z0-9]{16})\b"),
     ("buildkite_token", r"\b(bkua_[0-9a-f]{40})\b"),
     ("circleci_token", r"\b(CCI(?:PAT|PRJ)_[A-Za-z0-9]{22}_[0-9a-f]{40})\b"),
@@ -53,7 +57,7 @@ SHAPES: Final[tuple[tuple[str, str], ...]] = (
     ("discord_token", r"\b([MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,38})"),
     (
         "discord_webhook",
-        r"(https://(?:canary\.|ptb\.)?discord(?:app)?\.com/api/webhooks/[0-9]{15,20}/[A-Za-z0-9_-]{40,})",
+        r"((?:https?://)?(?:canary\.|ptb\.)?discord(?:app)?\.com/api/(?:v[0-9]{1,2}/)?webhooks/[0-9]{15,20}/[A-Za-z0-9_-]{40,})",
     ),
     ("docker_token", r"(dckr_(?:pat|oat)_[A-Za-z0-9_-]{20,})"),
     ("doppler_token", r"\b(dp\.(?:pt|st|ct|sa|scim|audit)\.(?:[a-z0-9_-]{2,35}\.)?[A-Za-z0-9]{40,44})\b"),
@@ -69,7 +73,7 @@ SHAPES: Final[tuple[tuple[str, str], ...]] = (
     ("github_token", r"((?:gh[opusr]_[A-Za-z0-9]{36,})|(?:github_pat_[A-Za-z0-9_]{60,}))"),
     ("gitlab_token", r"(gl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|oas|soat|ffct)-[A-Za-z0-9_.-]{20,})"),
     ("google_api_key", r"\b(AIza[A-Za-z0-9_-]{35})(?:[^A-Za-z0-9_-]|$)"),
-    ("google_oauth", r"\b(ya29\.[A-Za-z0-9_-]{30,}|GOCSPX-[A-Za-z0-9_-]{28}|1//0[A-Za-z0-9_-]{40,})"),
+    ("google_oauth", r"\b(ya29\.[A-Za-z0-9_-]{30,}|GOCSPX-[A-Za-z0-9_-]{28}|1(?://|%2[Ff]%2[Ff])0[A-Za-z0-9_-]{40,})"),
     ("grafana_token", r"\b(gl(?:c|sa)_[A-Za-z0-9+/_=-]{32,})"),
     ("groq_key", r"\b(gsk_[A-Za-z0-9]{52})\b"),
     ("harness_token", r"\b([ps]at\.[A-Za-z0-9_-]{22}\.[0-9a-f]{24}\.[A-Za-z0-9]{20})\b"),
@@ -121,7 +125,10 @@ SHAPES: Final[tuple[tuple[str, str], ...]] = (
     ("shippo_token", r"\b(shippo_(?:live|test)_[0-9a-f]{40})\b"),
     ("shopify_token", r"\b(shp(?:at|ca|pa|ss)_[A-Fa-f0-9]{32})\b"),
     ("slack_token", r"\b(xox[abeoprs]-[A-Za-z0-9-]{10,}|xapp-[0-9]-[A-Za-z0-9-]{20,})"),
-    ("slack_webhook", r"(https://hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9/_-]{20,})"),
+    (
+        "slack_webhook",
+        r"((?:https?://)?hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/[A-Za-z0-9/_-]{20,})",
+    ),
     ("sonar_token", r"\b(sq[apu]_[0-9a-f]{40})\b"),
     ("sourcegraph_token", r"\b(sgp_(?:(?:[0-9a-f]{16}|local)_)?[0-9a-f]{40})\b"),
     ("square_token", r"\b(sq0(?:atp|csp|idp)-[A-Za-z0-9_-]{22,43})"),
@@ -133,7 +140,7 @@ SHAPES: Final[tuple[tuple[str, str], ...]] = (
         "teams_webhook",
         r"(https://[a-z0-9-]+\.webhook\.office\.com/webhookb2/[0-9a-f@-]{73}/IncomingWebhook/[0-9a-f]{32}/[0-9a-f-]{36})",
     ),
-    ("telegram_token", r"\b([0-9]{8,10}:AA[A-Za-z0-9_-]{33})(?:[^A-Za-z0-9_-]|$)"),
+    ("telegram_token", r"(?:\b|bot)([0-9]{8,10}:AA[A-Za-z0-9_-]{33})(?:[^A-Za-z0-9_-]|$)"),
     ("terraform_token", r"\b([A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,70})"),
     ("twilio_key", r"\b(SK[0-9a-f]{32})\b"),
     ("typeform_token", r"\b(tfp_[A-Za-z0-9_.=-]{59})"),
@@ -144,7 +151,7 @@ SHAPES: Final[tuple[tuple[str, str], ...]] = (
     ("wireguard_key", r"\bPrivateKey\s*=\s*([A-Za-z0-9+/]{43}=)"),
     ("xai_key", r"\b(xai-[A-Za-z0-9]{80})\b"),
     ("yandex_key", r"\b(AQVN[A-Za-z0-9_-]{35,38})(?:[^A-Za-z0-9_-]|$)"),
-    ("zapier_webhook", r"(https://hooks\.zapier\.com/hooks/catch/[0-9]+/[a-z0-9]{5,})"),
+    ("zapier_webhook", r"((?:https?://)?hooks\.zapier\.com/hooks/catch/[0-9]+/[a-z0-9]{5,})"),
     (
         "named_secret",
         (
@@ -153,3 +160,11 @@ SHAPES: Final[tuple[tuple[str, str], ...]] = (
         ),
     ),
 )
+
+
+def _begun(pattern: str) -> str:
+    flags, begins, rest = pattern.partition(r"\b")
+    return f"{flags}{_BEGINS}{rest}" if begins and flags in ("", "(?i)") else pattern
+
+
+SHAPES: Final[tuple[tuple[str, str], ...]] = tuple((kind, _begun(pattern)) for kind, pattern in _KINDS)
