@@ -140,7 +140,7 @@ _KINDS: Final[tuple[tuple[str, str], ...]] = (
         "teams_webhook",
         r"(https://[a-z0-9-]+\.webhook\.office\.com/webhookb2/[0-9a-f@-]{73}/IncomingWebhook/[0-9a-f]{32}/[0-9a-f-]{36})",
     ),
-    ("telegram_token", r"(?:\b|bot)([0-9]{8,10}:AA[A-Za-z0-9_-]{33})(?:[^A-Za-z0-9_-]|$)"),
+    ("telegram_token", r"\b(?:bot)?([0-9]{8,10}:AA[A-Za-z0-9_-]{33})(?:[^A-Za-z0-9_-]|$)"),
     ("terraform_token", r"\b([A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,70})"),
     ("twilio_key", r"\b(SK[0-9a-f]{32})\b"),
     ("typeform_token", r"\b(tfp_[A-Za-z0-9_.=-]{59})"),

@@ -136,3 +136,13 @@ def test_a_prefix_that_means_nothing_else_is_found_glued_to_other_text(kind: str
     redacted, found = redact(f"{glue}{secret}")
     assert [item.kind for item in found] == [kind]
     assert secret not in redacted
+
+
+@pytest.mark.parametrize("before", ["", "bot", "token=", r"line\n", r"\t", "q%3D", "\x1b[31m", "/"])
+@pytest.mark.parametrize("kind", ["telegram_token", "twilio_key", "xai_key", "terraform_token"])
+def test_a_letter_that_is_no_part_of_a_word_hides_no_token_behind_it(kind: str, before: str) -> None:
+    if before == "bot" and kind != "telegram_token":
+        return
+    (token,) = {one.secret for one in planted(len(KINDS), seed=3) if one.kind == kind}
+    text = before + token
+    assert (kind, token) in {(found.kind, text[found.start : found.end]) for found in find_secrets(text)}
