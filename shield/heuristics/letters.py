@@ -1,4 +1,4 @@
-"""`\\pL` in a heuristics file: a letter, told by the blocks that hold letters.
+"""Letters in patterns: `\\pL` by the blocks that hold letters, and which patterns need one that is not Latin.
 
 RE2 takes Unicode's own class apart into 1,200 steps; a phrase with five gaps of words would need ten thousand. The
 blocks of living languages are 70 steps, and they hold what stands on letters, too: without its vowel signs a Hindi
@@ -8,7 +8,18 @@ word would end after each consonant.
 import re
 from typing import Final
 
-__all__ = ["LETTERS", "by_block"]
+__all__ = ["BEYOND_LATIN", "LETTERS", "beyond_latin", "by_block"]
+
+# Letters that are neither Latin nor an accent written as one: what has none of them need not be held against patterns
+# in Chinese or Russian. General punctuation, signs and drawings, U+2000 to U+2BFF, stand in texts of every language.
+BEYOND_LATIN: Final = re.compile("[\u0300-\u1fff\u2c00-\U0010ffff]")
+_FOLDED: Final = frozenset("\u039c\u03bc\u1e9e")  # are also the capital or the small letter of one that is Latin
+_TOKEN: Final = re.compile(
+    r"(?P<open>\((?:\?(?:P<\w+>|[a-zA-Z-]*:))?)|(?P<close>\))|(?P<or>\|)|(?P<optional>[?*]\??|\{0?,[0-9]*\}\??|\{0\}\??)"
+    r"|(?P<other>[+]\??|\{[0-9,]+\}\??|\(\?[a-zA-Z-]+\)|\\x\{[0-9a-fA-F]+\}|\\[pP](?:\{\^?\w+\}|.)|\\.)"
+    r"|\[(?P<among>(?:\\x\{[0-9a-fA-F]+\}|\[:\^?\w+:\]|\\.|[^\]\\])+)\]|(?P<letter>.)",
+    re.DOTALL,
+)
 
 # Unicode 15, Blocks.txt. Left out of them: the signs of multiplication and division, Armenian, Hebrew, Arabic and
 # Devanagari punctuation, the Katakana middle dot, and spaces and signs between the blocks.
@@ -41,3 +52,40 @@ def by_block(pattern: str) -> str:
             inside = piece.startswith("[")
         found.append(piece)
     return "".join(found)
+
+
+def beyond_latin(pattern: str) -> bool:
+    """Whether whatever `pattern` matches has a letter of `BEYOND_LATIN`. False where that is not plain."""
+    # of each open group: whether every branch before this one has such a letter, and whether this one has
+    groups: list[tuple[bool, bool]] = [(True, False)]
+    last = False  # what was read last, which may turn out to be optional
+    for token in _TOKEN.finditer(pattern):
+        kind, said = token.lastgroup, token[0]
+        branches, branch = groups[-1]
+        if kind == "optional":
+            last = False
+            continue
+        if kind == "other" and said[0] in "+{":
+            continue
+        branch = branch or last
+        last = False
+        groups[-1] = branches, branch
+        if kind == "open":
+            groups.append((True, False))
+        elif kind == "or":
+            groups[-1] = branches and branch, False
+        elif kind == "close":
+            groups.pop()
+            last = branches and branch
+            if not groups:
+                return False
+        elif kind == "among":
+            last = said[1] != "^" and all(_is_beyond(letter) for letter in token["among"])
+        elif kind == "letter":
+            last = _is_beyond(said)
+    branches, branch = groups[-1]
+    return len(groups) == 1 and branches and (branch or last)
+
+
+def _is_beyond(letter: str) -> bool:
+    return BEYOND_LATIN.match(letter) is not None and letter not in _FOLDED

@@ -1,11 +1,12 @@
 """RE2 patterns, each compiled once, and which of them could match a text at all."""
 
 from collections.abc import Container, Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import re2  # type: ignore[import-untyped]  # the wheel ships no types
 
 from shield.errors import PolicyError
+from shield.heuristics.letters import beyond_latin
 from shield.heuristics.rule import HeuristicRule, Pattern
 
 __all__ = ["MAX_PATTERNS", "MAX_PROGRAM", "Filter", "compiled"]
@@ -40,9 +41,9 @@ def compiled(rule: HeuristicRule, key: str, pattern: Pattern) -> "re2._Regexp":
 class Filter:
     """The `patterns` of all rules, by number.
 
-    Three steps, each exact and cheaper than the next: which patterns have their needed pieces of text in it (one pass
-    for `_A_PASS`), which of these match together with their neighbours (one pass for up to `_TOGETHER`), where each
-    matches.
+    Four steps, each exact and cheaper than the next: whether there is a letter that is not Latin, which patterns have
+    their needed pieces of text in it (one pass for `_A_PASS`), which of these match together with their neighbours (one
+    pass for up to `_TOGETHER`), where each matches.
     """
 
     def __init__(self, wanted: Sequence[tuple[HeuristicRule, Pattern]]) -> None:
@@ -50,18 +51,20 @@ class Filter:
         if len(wanted) > MAX_PATTERNS:
             rule, pattern = wanted[MAX_PATTERNS]
             raise _error(rule, "patterns", pattern, f"more than {MAX_PATTERNS} patterns together; join some")
-        parts = [wanted[start : start + _A_PASS] for start in range(0, len(wanted), _A_PASS)]
-        self._filters = tuple(map(_filter, parts))
+        beyond = frozenset(number for number, (_, pattern) in enumerate(wanted) if beyond_latin(pattern.text))
+        latin = [number for number in range(len(wanted)) if number not in beyond]
+        self._latin = tuple(_passes(wanted, latin))
+        self._beyond = tuple(_passes(wanted, sorted(beyond)))
+        passes = (*self._latin, *self._beyond)
+        regexes = {number: one.filter.re(place) for one in passes for place, number in enumerate(one.numbers)}
         self._regexes = tuple(
-            _fit(rule, "patterns", pattern, one.re(number))
-            for one, part in zip(self._filters, parts, strict=True)
-            for number, (rule, pattern) in enumerate(part)
+            _fit(rule, "patterns", pattern, regexes[number]) for number, (rule, pattern) in enumerate(wanted)
         )
-        self._gates, self._gate_of = _gates(wanted, frozenset(self._passing(b"")))
+        self._gates, self._gate_of = _gates(wanted, frozenset(self._passing(b"", latin=False)))
 
-    def candidates(self, raw: bytes, among: Container[int]) -> Sequence[int]:
-        """The numbers of the patterns that could match, ascending."""
-        found = [number for number in self._passing(raw) if number in among]
+    def candidates(self, raw: bytes, among: Container[int], *, latin: bool) -> Sequence[int]:
+        """The numbers of the patterns that could match, ascending. `latin`: there is no letter of `BEYOND_LATIN`."""
+        found = sorted(number for number in self._passing(raw, latin=latin) if number in among)
         if len(raw) < _LONG:
             return found
         behind: dict[int, list[int]] = {}
@@ -74,11 +77,11 @@ class Filter:
             for number in some
         )
 
-    def _passing(self, raw: bytes) -> Iterator[int]:
-        """The patterns whose needed pieces are in the text, ascending."""
-        for place, one in enumerate(self._filters):
-            for matched in one.Match(raw, True) or ():
-                yield place * _A_PASS + matched
+    def _passing(self, raw: bytes, *, latin: bool) -> Iterator[int]:
+        """The patterns whose needed pieces are in the text."""
+        for one in self._latin if latin else (*self._latin, *self._beyond):
+            for place in one.filter.Match(raw, True) or ():
+                yield one.numbers[place]
 
     def spans(self, number: int, raw: bytes, *, narrow: bool) -> Iterator[tuple[int, int]]:
         """Where a pattern matches UTF-8, in code points, from left to right. `narrow`: each is one byte."""
@@ -92,6 +95,19 @@ class Filter:
             count = first + len(raw[start:end].decode())
             seen = end
             yield first, count
+
+
+class _Pass(NamedTuple):
+    """Patterns by their numbers, whose needed pieces are looked for together."""
+
+    numbers: Sequence[int]
+    filter: "re2.Filter"
+
+
+def _passes(wanted: Sequence[tuple[HeuristicRule, Pattern]], numbers: Sequence[int]) -> Iterator[_Pass]:
+    for start in range(0, len(numbers), _A_PASS):
+        some = numbers[start : start + _A_PASS]
+        yield _Pass(some, _filter([wanted[number] for number in some]))
 
 
 def _filter(wanted: Sequence[tuple[HeuristicRule, Pattern]]) -> "re2.Filter":

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 import re2  # type: ignore[import-untyped]  # the wheel ships no types
 
 from shield.facts.secrets import find_secrets
+from shield.heuristics.letters import BEYOND_LATIN
 from shield.heuristics.patterns import Filter, compiled
 from shield.heuristics.rule import NEAR, UNLESS, HeuristicRule, Pattern, softened
 from shield.types import Answer, SecretFact, Severity, TextFinding, TextKind
@@ -71,8 +72,8 @@ class _Engine:
             for kind in TextKind
         }
 
-    def candidates(self, raw: bytes, kind: TextKind) -> Sequence[int]:
-        return self.filter.candidates(raw, self._by_kind[kind])
+    def candidates(self, raw: bytes, kind: TextKind, *, latin: bool) -> Sequence[int]:
+        return self.filter.candidates(raw, self._by_kind[kind], latin=latin)
 
 
 class Heuristics:
@@ -101,7 +102,8 @@ class Heuristics:
         if not text.isascii():
             text = raw.decode()  # a lone surrogate has become a question mark: as long, and it can be encoded
         places: dict[str, list[_Place]] = {}
-        for number in engine.candidates(raw, kind):
+        latin = narrow or BEYOND_LATIN.search(text) is None
+        for number in engine.candidates(raw, kind, latin=latin):
             owner = engine.owners[number]
             if only in (None, owner.rule.id):
                 hits = engine.filter.spans(number, raw, narrow=narrow)

@@ -7,7 +7,7 @@ import re2
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shield.heuristics.letters import LETTERS, by_block
+from shield.heuristics.letters import BEYOND_LATIN, LETTERS, beyond_latin, by_block
 
 LETTER = re2.compile(f"[{LETTERS}]")
 TEXTS = {
@@ -70,3 +70,56 @@ def test_a_pattern_stays_one(pattern) -> None:
     except re2.error:
         return
     re2.compile(by_block(pattern), options)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "beyond"),
+    [
+        ("忽", True),
+        ("忽?", False),
+        ("a|忽", False),
+        ("a忽|b无", True),
+        ("(?:忽|无)b", True),
+        ("(?:忽|a)b", False),
+        ("(?:忽)?x", False),
+        ("(?:忽|无)+?x", True),
+        ("[忽无]", True),
+        ("[忽a]", False),
+        ("[^忽]", False),
+        ("忽{0,2}", False),
+        ("忽{1,2}", True),
+        (r"\bигнор\w*", True),
+        ("é", False),
+        ("…", False),
+        ("μ", False),
+        ("忽)", False),
+        ("(忽", False),
+        ("", False),
+    ],
+)
+def test_a_pattern_that_needs_letters_beyond_latin_is_known(pattern, beyond):
+    assert beyond_latin(pattern) is beyond
+
+
+PATTERNS = st.recursive(
+    st.sampled_from(
+        ["a", "忽", "и", "[忽无]", "[a忽]", "[^b]", ".", r"\w", r"\pL", r"\x{438}", "μ", "ẞ", "…", "^", r"\b"]
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner, min_size=1, max_size=3).map("".join),
+        st.lists(inner, min_size=1, max_size=3).map(lambda parts: f"(?:{'|'.join(parts)})"),
+        st.tuples(inner, st.sampled_from(["?", "*", "+", "??", "{0,2}", "{1,2}", "{2}", "{0}"])).map(
+            lambda pair: f"(?:{pair[0]}){pair[1]}"
+        ),
+        st.tuples(inner, inner).map("|".join),
+    ),
+    max_leaves=8,
+)
+
+
+@given(PATTERNS, st.text("aAbéÉµßſ K…\u2713 ", max_size=6))
+def test_nothing_without_such_a_letter_matches_a_pattern_that_needs_one(pattern, text):
+    if beyond_latin(pattern) and BEYOND_LATIN.search(text) is None:
+        options = re2.Options()
+        options.case_sensitive = False
+        assert re2.search(by_block(pattern), text, options) is None
