@@ -72,7 +72,7 @@ def unread_json(unread: Unread) -> str:
     """A line that could not be read, as `shield check` says it."""
     return compact(
         {
-            "id": None,
+            "id": unread.id,
             "line": unread.line,
             "decision": Decision.BLOCK.value,
             "rule": unread.error.reason.value,

@@ -32,10 +32,11 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unread:
-    """A line that holds no text that could be read, and why."""
+    """A line that holds no text that could be read, and why. `id` is what it calls itself, where that can be read."""
 
     line: int
     error: InputError
+    id: str | None = None
 
 
 def batches(descriptor: int) -> Iterator[Sequence[tuple[int, bytes | InputError]]]:
@@ -65,25 +66,27 @@ def batches(descriptor: int) -> Iterator[Sequence[tuple[int, bytes | InputError]
 
 def read_row(number: int, line: bytes | InputError, kind: TextKind | None) -> Row | Unread:
     """A JSON line as a text. `kind` is for lines that name none; keys beside the three are not looked at."""
+    called: str | None = None
     try:
         if isinstance(line, InputError):
             raise line
         found = parse(line)
         if not isinstance(found, dict):
             raise InputError('this is no object; write {"id": …, "text": …, "kind": …}')
-        text = found.get("text")
-        if not isinstance(text, str):
-            raise InputError("`text` is missing or no string", pointer="/text")
         name = found.get("id", str(number))
         if not isinstance(name, str):
             raise InputError("`id` is no string", pointer="/id")
+        called = name
+        text = found.get("text")
+        if not isinstance(text, str):
+            raise InputError("`text` is missing or no string", pointer="/text")
         said = found.get("kind", kind)
         named = next((one for one in TextKind if one.value == said), None)
         if named is None:
             raise InputError(f"`kind` has to be one of {_KINDS}; or give `--kind`", pointer="/kind")
         return Row(id=name, line=number, text=text, kind=named)
     except InputError as error:
-        return Unread(line=number, error=error)
+        return Unread(line=number, error=error, id=called)
 
 
 def plain_row(number: int, line: bytes | InputError, kind: TextKind) -> Row | Unread:

@@ -1,5 +1,6 @@
 """`shield model scan`, run as a program: lines and files in, what was found out."""
 
+import base64
 import json
 import os
 import subprocess
@@ -71,9 +72,20 @@ def test_offsets_count_code_points_of_the_text_as_it_was_given(environ):
 def test_a_line_that_cannot_be_read_is_blocked_and_the_run_goes_on(environ):
     done = scan(environ, "--no-model", "--jsonl", "--json", "-", stdin=lines(b"{", row("b", PLAIN), b'{"id":"c"}'))
     found = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [(one["id"], one["decision"]) for one in found] == [(None, "BLOCK"), ("b", "ALLOW"), (None, "BLOCK")]
+    assert [(one["id"], one["decision"]) for one in found] == [(None, "BLOCK"), ("b", "ALLOW"), ("c", "BLOCK")]
     assert [one.get("line") for one in found] == [1, None, 3]
     assert done.returncode == 2
+
+
+def test_what_was_not_read_whole_says_so(environ):
+    packed = PLAIN
+    for _ in range(5):
+        packed = base64.b64encode(packed.encode()).decode()
+    done = scan(environ, "--no-model", "--jsonl", "--json", "-", stdin=lines(row("a", packed), row("b", PLAIN)))
+    first, second = (json.loads(line) for line in done.stdout.splitlines())
+    assert (first["decision"], first["by"], second["decision"]) == ("ESCALATE", "none", "ALLOW")
+    assert first["unread"].startswith("not all of it was read")
+    assert "unread" not in second
 
 
 def test_a_line_is_answered_before_the_next_one_is_written(environ):
