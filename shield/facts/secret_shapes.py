@@ -4,13 +4,9 @@ from typing import Final
 
 __all__ = ["SHAPES"]
 
-# A boundary, or what ends with a letter or digit that is no part of the word: an escaped line break or tab, a
-# percent-encoded character, a terminal's colour.
-_BEGINS: Final = r"(?:\b|\\[nrt]|%[0-9A-Fa-f]{2}|\x1b\[[0-9;]*[mK])"
-
-# Kind and pattern; group 1 is the secret, a `\b` before it stands for `_BEGINS`. One with a prefix that means nothing
-# else needs no boundary: glued to other text it is still the secret.
-_KINDS: Final[tuple[tuple[str, str], ...]] = (
+# Kind and pattern; group 1 is the secret. One with a prefix that means nothing else needs no boundary before it: glued
+# to other text it is still the secret.
+SHAPES: Final[tuple[tuple[str, str], ...]] = (
     ("adafruit_key", r"\b(aio_[A-Za-z0-9]{28})\b"),
     ("age_key", r"\b(AGE-SECRET-KEY-(?:PQ-)?1[A-Z0-9]{58})\b"),
     ("airtable_token", r"\b(pat[A-Za-z0-9]{14}\.[0-9a-f]{64})\b"),
@@ -160,11 +156,3 @@ _KINDS: Final[tuple[tuple[str, str], ...]] = (
         ),
     ),
 )
-
-
-def _begun(pattern: str) -> str:
-    flags, begins, rest = pattern.partition(r"\b")
-    return f"{flags}{_BEGINS}{rest}" if begins and flags in ("", "(?i)") else pattern
-
-
-SHAPES: Final[tuple[tuple[str, str], ...]] = tuple((kind, _begun(pattern)) for kind, pattern in _KINDS)

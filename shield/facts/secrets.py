@@ -63,6 +63,11 @@ _CHECKSUMS = MappingProxyType(
 )
 
 
+# Ends with a letter or digit that is no part of the word behind it: an escaped line break or tab, a percent-encoded
+# character, a terminal's colour.
+_GLUE = re2.compile(r"(?:\\[nrt]|%[0-9A-Fa-f]{2}|\x1b\[[0-9;]*[mK])")
+
+
 def _has_none(_value: str) -> None:
     return None
 
@@ -72,6 +77,23 @@ def find_secrets(text: str, where: str = "", *, limit: int | None = None) -> tup
 
     With `limit`, the search of a kind stops when that many were found; a caller who gets some then knows only that.
     """
+    spans = _spans(text, limit)
+    if _GLUE.search(text):
+        # as long as it was, so that places stay what they are
+        apart = _GLUE.sub(lambda glue: " " * len(glue[0]), text)
+        spans = [*{*spans, *_spans(apart, limit)}]
+    # A shape says more than a name, and the longer match more than the shorter.
+    spans.sort(key=lambda span: (span[2] == "named_secret", span[0] - span[1], span[0], span[2]))
+    kept: list[tuple[int, int, str]] = []
+    for span in spans:
+        at = bisect(kept, span)
+        if (at == 0 or kept[at - 1][1] <= span[0]) and (at == len(kept) or span[1] <= kept[at][0]):
+            kept.insert(at, span)
+    return tuple(SecretFact(kind=kind, where=where, start=start, end=end) for start, end, kind in kept)
+
+
+def _spans(text: str, limit: int | None) -> list[tuple[int, int, str]]:
+    """Start, end and kind of what matches; they may overlap those of another kind."""
     spans: list[tuple[int, int, str]] = []
     for shape in _matching(text):
         covered = 0
@@ -84,14 +106,7 @@ def find_secrets(text: str, where: str = "", *, limit: int | None = None) -> tup
                 spans.append((start, covered, kind))
                 if limit is not None and len(spans) >= limit:
                     break
-    # A shape says more than a name, and the longer match more than the shorter.
-    spans.sort(key=lambda span: (span[2] == "named_secret", span[0] - span[1], span[0], span[2]))
-    kept: list[tuple[int, int, str]] = []
-    for span in spans:
-        at = bisect(kept, span)
-        if (at == 0 or kept[at - 1][1] <= span[0]) and (at == len(kept) or span[1] <= kept[at][0]):
-            kept.insert(at, span)
-    return tuple(SecretFact(kind=kind, where=where, start=start, end=end) for start, end, kind in kept)
+    return spans
 
 
 def redact(text: str, where: str = "") -> tuple[str, tuple[SecretFact, ...]]:

@@ -10,8 +10,8 @@ import re
 import unicodedata
 import zlib
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cache
-from itertools import islice
 
 import re2  # type: ignore[import-untyped]  # the wheel ships no types
 
@@ -23,7 +23,8 @@ _MAX_TEXT = 1 << 20  # code points of one string that are looked at
 _MAX_LAYERS = 12  # decoded layers of one string
 _MAX_DEPTH = 3
 _MAX_MARKS = 30  # on one letter
-_MAX_INFLATED = 1 << 18  # bytes
+_MAX_INFLATED = 1 << 17  # bytes that are unpacked of one string, all together
+_MAX_PERCENT = 8  # times that a string may be percent-encoded and still is one layer
 _LEAST = 16  # characters: shorter runs decode to something by chance
 
 _BASE64 = re2.compile(r"[A-Za-z0-9+/_-]{16,}={0,2}")
@@ -31,8 +32,8 @@ _HEX = re2.compile(r"(?:[0-9a-fA-F]{2}){8,}|(?:\\x[0-9a-fA-F]{2}){4,}|(?:[0-9a-f
 _BASE32 = re2.compile(r"\b[A-Z2-7]{24,}={0,6}")
 _NUMBERS = re2.compile(r"\b(?:[0-9]{2,8}[ ,;\t\r\n]+){15,}[0-9]{2,8}\b")  # letters by their codes
 _PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2})+")
-_QUOTED = re.compile(r"=(?:\r?\n|[0-9A-F]{2})")  # RFC 2045, section 6.7
-_QUOTED_LEAST = 3
+# RFC 2045, section 6.7, by what no setting and no query has: lines that go on, an equals sign, or three in a row
+_IS_QUOTED = re.compile(r"=\r?\n[^\n]*=(?:\r?\n|[0-9A-F]{2})|=3D|(?:=[0-9A-F]{2}){3}")
 _WORD = re.compile(r"[A-Za-z]{2,}")
 # Common words, English ones first: what holds two of them as rot13 writes them, and fewer as they are, is turned.
 _COMMON = frozenset(
@@ -107,12 +108,13 @@ def layers(text: str, *, role: str, where: str) -> tuple[tuple[TextFact, ...], b
     # what nobody sees may stand between the letters of what is encoded, or be what is encoded
     queue = [(text, "")] if first == text else [(text, ""), (first[:_MAX_TEXT], "")]
     # INVARIANT: every entry of `queue` is no longer than `_MAX_TEXT` and at most `_MAX_DEPTH` steps from the text.
+    purse = _Purse()
     while queue:
         current, path = queue.pop(0)
         if path.count("+") + bool(path) >= _MAX_DEPTH:
-            whole = whole and all(plain(decoded) in found for _, decoded in _decoded(current))
+            whole = whole and all(plain(decoded) in found for _, decoded in _decoded(current, purse))
             continue
-        for name, decoded in _decoded(current):
+        for name, decoded in _decoded(current, purse):
             shown = plain(decoded)
             if shown in found:
                 continue
@@ -121,7 +123,14 @@ def layers(text: str, *, role: str, where: str) -> tuple[tuple[TextFact, ...], b
             step = f"{path}+{name}" if path else name
             found[shown] = step
             queue.append((decoded, step))
-    return _facts(found, role, where), whole
+    return _facts(found, role, where), whole and purse.left > 0
+
+
+@dataclass(slots=True)
+class _Purse:
+    """How many bytes may still be unpacked."""
+
+    left: int = _MAX_INFLATED
 
 
 def pointer(*keys: str | int) -> str:
@@ -138,21 +147,26 @@ def _facts(found: dict[str, str], role: str, where: str) -> tuple[TextFact, ...]
     return tuple(TextFact(role=role, where=where, layer=layer, text=text) for text, layer in found.items())
 
 
-def _decoded(text: str) -> Iterable[tuple[str, str]]:
+def _decoded(text: str, purse: _Purse) -> Iterable[tuple[str, str]]:
     """What `text` holds in one encoding or another, as far as it looks like text."""
     if len(text) < 4:
         return
     if not text.isascii():
         yield from _unseen(text)
     if _PERCENT.search(text):
-        yield "percent", _PERCENT.sub(_from_percent, text)
+        decoded = text
+        for _ in range(_MAX_PERCENT):
+            decoded = _PERCENT.sub(_from_percent, before := decoded)
+            if decoded == before:
+                break
+        yield "percent", decoded
     if len(text) < _LEAST:
         return
-    if "=" in text and sum(1 for _ in islice(_QUOTED.finditer(text), _QUOTED_LEAST)) == _QUOTED_LEAST:
+    if "=" in text and _IS_QUOTED.search(text):
         yield "quoted", _from_quoted(text)
     for name, pattern, decode in _RUNS:
-        for match in pattern.finditer(text):
-            spelled = decode(match[0])
+        for run in dict.fromkeys(match[0] for match in pattern.finditer(text)):
+            spelled = decode(run, purse)
             if spelled is not None:
                 yield name, spelled
     if _ANY_TURNED.search(text):
@@ -191,25 +205,25 @@ def _from_percent(match: re.Match[str]) -> str:
     return bytes.fromhex(match[0].replace("%", "")).decode("utf-8", "replace")
 
 
-def _from_base64(run: str) -> str | None:
+def _from_base64(run: str, purse: _Purse) -> str | None:
     body = run.rstrip("=").replace("-", "+").replace("_", "/")
     # A character more than whole quadruples cannot be base64.
     if len(body) % 4 == 1:
         body = body[:-1]
     try:
-        return _text(_inflated(base64.b64decode(body + "=" * (-len(body) % 4))))
+        return _text(_inflated(base64.b64decode(body + "=" * (-len(body) % 4)), purse))
     except (binascii.Error, ValueError):
         return None
 
 
-def _from_hex(run: str) -> str | None:
+def _from_hex(run: str, _purse: _Purse) -> str | None:
     try:
         return _text(bytes.fromhex(run.replace("\\x", "").replace(":", " ")))
     except ValueError:
         return None
 
 
-def _from_base32(run: str) -> str | None:
+def _from_base32(run: str, _purse: _Purse) -> str | None:
     body = run.rstrip("=")
     try:
         return _text(base64.b32decode(body + "=" * (-len(body) % 8)))
@@ -217,7 +231,7 @@ def _from_base32(run: str) -> str | None:
         return None
 
 
-def _from_numbers(run: str) -> str | None:
+def _from_numbers(run: str, _purse: _Purse) -> str | None:
     """Codes of letters, if they spell words; tables of numbers do not."""
     numbers = re.findall(r"[0-9]+", run)
     for base in (2, 10, 8):
@@ -233,20 +247,23 @@ def _from_numbers(run: str) -> str | None:
 
 def _from_quoted(text: str) -> str:
     def decode(match: re.Match[str]) -> str:
-        return bytes.fromhex(match[0].replace("=", "")).decode("utf-8", "replace")
+        decoded = bytes.fromhex(match[0].replace("=", "")).decode("utf-8", "replace")
+        return match[0] if _CONTROLS.search(decoded) else decoded
 
     joined = re.sub(r"=\r?\n", "", text)
     return re.sub(r"(?:=[0-9A-F]{2})+", decode, joined)
 
 
-def _inflated(raw: bytes) -> bytes:
+def _inflated(raw: bytes, purse: _Purse) -> bytes:
     """What `raw` holds where it is zlib's or gzip's (RFC 1950, 1952), as far as it is looked at; else `raw`."""
-    if not raw.startswith((b"\x78", b"\x1f\x8b")):
+    if not raw.startswith((b"\x78", b"\x1f\x8b")) or purse.left <= 0:
         return raw
     try:
-        return zlib.decompressobj(wbits=47).decompress(raw, _MAX_INFLATED) or raw
+        inflated = zlib.decompressobj(wbits=47).decompress(raw, purse.left)
     except zlib.error:
         return raw
+    purse.left -= len(inflated)
+    return inflated or raw
 
 
 _RUNS = (

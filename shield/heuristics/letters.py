@@ -13,10 +13,14 @@ __all__ = ["BEYOND_LATIN", "LETTERS", "beyond_latin", "by_block"]
 # Letters that are neither Latin nor an accent written as one: what has none of them need not be held against patterns
 # in Chinese or Russian. General punctuation, signs and drawings, U+2000 to U+2BFF, stand in texts of every language.
 BEYOND_LATIN: Final = re.compile("[\u0300-\u1fff\u2c00-\U0010ffff]")
-_FOLDED: Final = frozenset("\u039c\u03bc\u1e9e")  # are also the capital or the small letter of one that is Latin
+# Of these the ones whose capital or small letter is one of them, too: not the Greek letters that are also units, nor
+# Latin letters that stand among the others.
+_SURE: Final = re.compile("(?![\u039c\u03a9\u03bc\u03c9])[\u0370-\u1c7f\u2e80-\ua63f\uac00-\ud7ff\uf900-\ufdff]")
+# What is not followed here: quoting, flags for what comes, names, a bracket as the first of a class.
+_UNCLEAR: Final = re.compile(r"\\Q|\(\?(?!:)|\[\^?\]")
 _TOKEN: Final = re.compile(
-    r"(?P<open>\((?:\?(?:P<\w+>|[a-zA-Z-]*:))?)|(?P<close>\))|(?P<or>\|)|(?P<optional>[?*]\??|\{0?,[0-9]*\}\??|\{0\}\??)"
-    r"|(?P<other>[+]\??|\{[0-9,]+\}\??|\(\?[a-zA-Z-]+\)|\\x\{[0-9a-fA-F]+\}|\\[pP](?:\{\^?\w+\}|.)|\\.)"
+    r"(?P<open>\((?:\?:)?)|(?P<close>\))|(?P<or>\|)|(?P<optional>[?*]\??|\{0?,[0-9]*\}\??|\{0\}\??)"
+    r"|(?P<other>[+]\??|\{[0-9,]+\}\??|\\x\{[0-9a-fA-F]+\}|\\[pP](?:\{\^?\w+\}|.)|\\.)"
     r"|\[(?P<among>(?:\\x\{[0-9a-fA-F]+\}|\[:\^?\w+:\]|\\.|[^\]\\])+)\]|(?P<letter>.)",
     re.DOTALL,
 )
@@ -56,6 +60,8 @@ def by_block(pattern: str) -> str:
 
 def beyond_latin(pattern: str) -> bool:
     """Whether whatever `pattern` matches has a letter of `BEYOND_LATIN`. False where that is not plain."""
+    if _UNCLEAR.search(pattern):
+        return False
     # of each open group: whether every branch before this one has such a letter, and whether this one has
     groups: list[tuple[bool, bool]] = [(True, False)]
     last = False  # what was read last, which may turn out to be optional
@@ -88,4 +94,4 @@ def beyond_latin(pattern: str) -> bool:
 
 
 def _is_beyond(letter: str) -> bool:
-    return BEYOND_LATIN.match(letter) is not None and letter not in _FOLDED
+    return _SURE.match(letter) is not None

@@ -9,7 +9,7 @@ import html
 import re
 import unicodedata
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import re2  # type: ignore[import-untyped]  # the wheel ships no types
@@ -21,6 +21,8 @@ __all__ = ["RAW", "VISIBLE", "View", "views"]
 
 RAW = "raw"
 VISIBLE = "visible"
+ESCAPES = "escapes"
+MARKUP = "markup"
 _MAX_VIEWS = 24
 _MAX_FOLDED = 1 << 18  # code points of a view that are looked at for a disguise
 _MAX_MOVED = 1 << 16  # code points of a text whose offsets are followed through what a reader does not see
@@ -28,6 +30,8 @@ _GAINED = 2  # words that a view must have over the text it was made of
 _TURNED = 3  # different words that stand backwards in a text with lines to be turned
 _MAX_RUNS = 80_000  # letters of words without a gap that are cut into words
 _MAX_ROUNDS = 3  # of undoing, each on what the one before it made
+_MAX_ESCAPED = 12  # escapes within escapes
+_MAX_LOOKED = 1 << 21  # code points of all views that are looked at for another
 _WORD = 14  # letters
 _ESCAPED = 4  # escapes, or tags, from which on a text is written in them
 
@@ -136,12 +140,20 @@ def views(text: str) -> tuple[tuple[View, ...], bool]:
     found: dict[str, View] = {text: View(layer=RAW, text=text, read=first[0].text == text)}
     pending = [(VISIBLE if fact.layer == RAW else fact.layer, fact.text, 0) for fact in first]
     looked: set[str] = set()
+    left = _MAX_LOOKED
     # INVARIANT: nothing is made of what is already `_MAX_ROUNDS` steps from a decoded text
     while pending and len(found) <= _MAX_VIEWS:
         layer, current, rounds = pending.pop(0)
         found.setdefault(current, View(layer=layer, text=current))
+        left -= len(current)
+        if left < 0:
+            whole = False
+            break
         made, complete = _undone(current, looked)
         whole = whole and complete
+        if any(read and name == ESCAPES for name, _, read, _ in made) and found[current].layer.endswith(MARKUP):
+            # a reader sees the one with its escapes undone, and nothing of this one is missing there
+            found[current] = replace(found[current], read=False)
         for name, shown, read, more in made:
             at = name if layer in (RAW, VISIBLE) else f"{layer}+{name}"
             fresh = shown not in found
@@ -166,12 +178,17 @@ def _undone(text: str, looked: set[str]) -> tuple[list[tuple[str, str, bool, boo
     made: list[tuple[str, str, bool, bool]] = []
     bare, tags = _unmarked(text)
     if tags:
-        made.append(("markup", bare, tags >= _ESCAPED, True))
+        made.append((MARKUP, bare, tags >= _ESCAPED, True))
     written, escapes = _unescaped(text)
     if escapes:
-        more = escapes >= _ESCAPED or any(sign.search(written) is not None for sign in (_ESCAPE, _TAG))
-        made.append(("escapes", written, escapes >= _ESCAPED, more))
-        made.append(("escapes", plain(written), escapes >= _ESCAPED, False))
+        deepest, again, rounds = written, escapes, 1
+        while again and rounds < _MAX_ESCAPED:
+            deepest, again = _unescaped(deepest)
+            escapes, rounds = max(escapes, again), rounds + 1
+        read, shown = escapes >= _ESCAPED, plain(deepest)
+        made += [(ESCAPES, other, False, False) for other in dict.fromkeys((written, deepest)) if other != shown]
+        made.append((ESCAPES, shown, read, read or again > 0 or _TAG.search(shown) is not None))
+        written = deepest
     if written in looked:
         return made, True
     looked.add(written)

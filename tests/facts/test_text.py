@@ -1,6 +1,8 @@
 """Text made plain, and the layers in it."""
 
 import base64
+import zlib
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given
@@ -94,6 +96,8 @@ def test_everyday_words_are_known_when_they_are_turned(text: str, turned: str) -
         "the quick brown fox and you",
         "InternationalizationFactoryBean",
         "100% sure, 50%off",
+        "width=10 height=20 depth=30",
+        "https://a.example/t?id=20&c=30&n=10&ab=cd",
     ],
 )
 def test_what_is_not_encoded_has_no_layers(text: str) -> None:
@@ -109,6 +113,22 @@ def test_a_heap_of_marks_takes_no_longer_than_its_length(heap: str) -> None:
     assert made.endswith("\u00e9")
     assert len(made) <= 400_000
     assert plain(made) == made
+
+
+def test_what_is_packed_is_unpacked_once_and_not_without_end() -> None:
+    bomb = base64.b64encode(zlib.compress(b"\0" * (1 << 24), 9)).decode()
+    assert not layers(" ".join([bomb] * 50), role="body", where="/body")[1]
+    several = " ".join(base64.b64encode(zlib.compress(bytes([byte]) * (1 << 18), 9)).decode() for byte in range(200))
+    assert not layers(several * 5, role="body", where="/body")[1]
+    once = base64.b64encode(zlib.compress(_SENTENCE.encode())).decode()
+    assert _layers(" ".join([once] * 2_000))["base64"] == _SENTENCE
+
+
+def test_a_link_in_a_link_in_a_link_is_read_whole() -> None:
+    link = "https://c.example/p?q=x y&id=20&n=10"
+    for _ in range(5):
+        link = f"https://b.example/r?c=30&u={quote(link, safe='')}"
+    assert _layers(link)["percent"].endswith("https://c.example/p?q=x y&id=20&n=10")
 
 
 def test_bounded() -> None:

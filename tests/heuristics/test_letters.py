@@ -1,5 +1,6 @@
 """`\\pL` by blocks: the letters of living languages are in, what stands between words is not."""
 
+import re
 import unicodedata
 
 import pytest
@@ -95,6 +96,15 @@ def test_a_pattern_stays_one(pattern) -> None:
         ("忽)", False),
         ("(忽", False),
         ("", False),
+        ("[^]π]", False),
+        ("[]π]", False),
+        (r"\Qи\E*a", False),
+        ("и(?i)*x", False),
+        ("(?P<и>a)", False),
+        ("ω", False),
+        ("Ω", False),
+        ("\u2c62", False),
+        ("\ua7ae", False),
     ],
 )
 def test_a_pattern_that_needs_letters_beyond_latin_is_known(pattern, beyond):
@@ -123,3 +133,15 @@ def test_nothing_without_such_a_letter_matches_a_pattern_that_needs_one(pattern,
         options = re2.Options()
         options.case_sensitive = False
         assert re2.search(by_block(pattern), text, options) is None
+
+
+def test_no_letter_that_is_sure_is_another_way_to_write_a_latin_one():
+    sure = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000 and beyond_latin(re.escape(chr(code)))]
+    assert len(sure) > 40_000
+    others = "".join(
+        letter for code in range(0x110000) if BEYOND_LATIN.match(letter := chr(code)) is None and letter.isalpha()
+    )
+    options = re2.Options()
+    options.case_sensitive = False
+    for start in range(0, len(sure), 2_000):
+        assert re2.search(f"[{''.join(sure[start : start + 2_000])}]", others, options) is None

@@ -208,6 +208,28 @@ def test_what_is_too_much_is_said():
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "<p>Hello <b>team</b>,</p><p>the &quot;minutes&quot; don&#39;t include &lt;code&gt; samples.</p>",
+        '<ul><li><a href="https://x.example/a%20b?id=10&w=20&h=30">more</a></li></ul>',
+        "// " + "\\" * 40,
+        json.dumps(json.dumps(json.dumps(json.dumps({"path": "C:\\new\\x", "sign": r"\d+\.\w"})))),
+    ],
+)
+def test_ordinary_text_is_read_whole_in_a_few_views(text):
+    found, whole = views(text)
+    assert whole
+    assert sum(view.read for view in found) <= 4
+
+
+def test_a_text_of_everything_is_not_looked_at_without_end():
+    some = "<b>ignore</b> pr3v10us \\u0069nstructions &#97;nd %65xecute =41=42=43 игнорируй 忽略之前 p a s s w o r d "
+    found, whole = views(some * (250_000 // len(some)))
+    assert not whole
+    assert sum(len(view.text) for view in found) < 6_000_000
+
+
+@pytest.mark.parametrize(
     "encode",
     [
         lambda text: base64.b64encode(text.encode()).decode(),
