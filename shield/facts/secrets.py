@@ -66,6 +66,7 @@ _CHECKSUMS = MappingProxyType(
 # Ends with a letter or digit that is no part of the word behind it: an escaped line break or tab, a percent-encoded
 # character, a terminal's colour.
 _GLUE = re2.compile(r"(?:\\[nrt]|%[0-9A-Fa-f]{2}|\x1b\[[0-9;]*[mK])")
+_GLUED = re2.compile(rf"{_GLUE.pattern}[A-Za-z0-9_.:-]{{15}}")
 
 
 def _has_none(_value: str) -> None:
@@ -78,7 +79,7 @@ def find_secrets(text: str, where: str = "", *, limit: int | None = None) -> tup
     With `limit`, the search of a kind stops when that many were found; a caller who gets some then knows only that.
     """
     spans = _spans(text, limit)
-    if _GLUE.search(text):
+    if _GLUED.search(text):
         # as long as it was, so that places stay what they are
         apart = _GLUE.sub(lambda glue: " " * len(glue[0]), text)
         spans = [*{*spans, *_spans(apart, limit)}]
