@@ -31,7 +31,7 @@ _TURNED = 3  # different words that stand backwards in a text with lines to be t
 _MAX_RUNS = 80_000  # letters of words without a gap that are cut into words
 _MAX_ROUNDS = 3  # of undoing, each on what the one before it made
 _MAX_ESCAPED = 12  # escapes within escapes
-_MAX_LOOKED = 1 << 21  # code points of all views that are looked at for another
+_MAX_LOOKED = 1 << 20  # code points of all views that are looked at for another
 _WORD = 14  # letters
 _ESCAPED = 4  # escapes, or tags, from which on a text is written in them
 
@@ -140,6 +140,7 @@ def views(text: str) -> tuple[tuple[View, ...], bool]:
     found: dict[str, View] = {text: View(layer=RAW, text=text, read=first[0].text == text)}
     pending = [(VISIBLE if fact.layer == RAW else fact.layer, fact.text, 0) for fact in first]
     looked: set[str] = set()
+    followed = {text, *(fact.text for fact in first)}
     left = _MAX_LOOKED
     # INVARIANT: nothing is made of what is already `_MAX_ROUNDS` steps from a decoded text
     while pending and len(found) <= _MAX_VIEWS:
@@ -156,10 +157,12 @@ def views(text: str) -> tuple[tuple[View, ...], bool]:
             found[current] = replace(found[current], read=False)
         for name, shown, read, more in made:
             at = name if layer in (RAW, VISIBLE) else f"{layer}+{name}"
-            fresh = shown not in found
-            found.setdefault(shown, View(layer=at, text=shown, read=read))
-            if not (fresh and more):
+            met = found.setdefault(shown, View(layer=at, text=shown, read=read))
+            # INVARIANT: what is worth reading, or may hold more, counts as that however it was met before
+            found[shown] = replace(met, read=met.read or read)
+            if not more or shown in followed:
                 continue
+            followed.add(shown)
             if rounds == _MAX_ROUNDS:
                 whole = False
                 continue
