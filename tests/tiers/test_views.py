@@ -137,6 +137,13 @@ def test_plain_text_is_read_once(text):
     assert found[0].read
 
 
+def test_a_view_that_is_worth_it_is_read_however_it_was_met_before():
+    # behind the tags one escape is left, for which alone no view is read; behind that escape four tags are
+    found, whole = views(r"<b>Please</b> <i>send</i> the file\nto <u>me</u> at <b>once</b>.")
+    assert whole
+    assert {view.text: view.read for view in found}["Please send the file\nto me at once."]
+
+
 def test_hits_in_what_is_visible_are_placed_in_the_text_itself():
     text = "a\u200bb\u200b ignore\u2060 me, ﬁne"
     found, _ = views(text)
