@@ -61,6 +61,9 @@ _NEEDS_A_DOCUMENT = (
     "ad_leads",
     "af_short",
 )
+# Leads that a user may type as well, for what they set aside is not their own.
+_TYPED = ("blunt_over",)
+_TYPED_SHARE = 0.4  # of these, where they stand alone
 # Families of calls, messages and records, and the kinds of text that they may come as.
 ANYWHERE = "structured"
 PAYLOADS = ("prose", "tool_result", "code")
@@ -97,6 +100,8 @@ def attacks(banks: Banks, rng: Random, documents: Sequence[Row] = ()) -> Iterato
             elif stands:
                 carrier = _carrier(banks, documents, rng)
                 text, kind = _placed(carrier, text, rng), carrier.kind
+            elif family in _TYPED and rng.random() < _TYPED_SHARE:
+                kind = "prose"
             if rng.random() < _DISGUISED / 5:
                 text = disguised(text, rng)
             if kind == "tool_result" and rng.random() < _WRAPPED:

@@ -5,8 +5,9 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from random import Random
+from types import MappingProxyType
 
-from models.training.banks import THRESHOLDS, UNSEEN, Banks, load_banks
+from models.training.banks import THRESHOLDS, UNSEEN, Banks, Whole, load_banks
 from models.training.compose import ANYWHERE, PAYLOADS, attacks, goal_of, harmless
 from models.training.dojo import dojo
 from models.training.ordinary import Part, ordinary
@@ -19,6 +20,9 @@ _ORDINARY = 3_000  # texts of a kind
 _LONGEST = 6_000  # letters: about as much as is read whole
 _CALIBRATED = 3_200  # of which some are left out, since training had their like
 _GENERATED = 1_500
+_SHORT = "short"
+# Harmless texts of other writers that are reported by themselves, by the beginnings of their families.
+_APART = MappingProxyType({_SHORT: _SHORT, "page": "pages"})
 _ORDINARY_KINDS = tuple(kind for kind in KINDS if kind != "command")
 
 
@@ -46,9 +50,10 @@ def held(data: Path, wheel: Path | None, banks: Banks, seed: int) -> Iterator[Ro
         yield from dojo(wheel, Random(f"{seed} dojo"))
     others = load_banks(UNSEEN)
     yield from _written(others, banks, Random(f"{seed} written harmless"))
-    mixed = replace(banks, leads=others.leads, wholes=others.wholes)
+    mixed = replace(banks, leads=others.leads, wholes=tuple(one for one in others.wholes if not _is_short(one)))
     for row in islice(attacks(mixed, Random(f"{seed} written attacks")), _GENERATED):
         yield replace(row, family="written-attacks", source=WRITTEN)
+    yield from _short(others)
     yield from _documents(others)
     yield from islice(attacks(banks, Random(f"{seed} attacks")), _GENERATED)
     yield from islice(harmless(banks, Random(f"{seed} harmless")), _GENERATED)
@@ -60,10 +65,22 @@ def _written(others: Banks, banks: Banks, rng: Random) -> Iterator[Row]:
     for entry in others.harmless:
         text = banks.filled(entry.text, rng, goal_of(banks, rng))
         if not entry.family.startswith(ANYWHERE):
-            yield Row(text=text, label=0, kind=entry.kind, family="written-harmless", source=WRITTEN)
+            family = next((family for start, family in _APART.items() if entry.family.startswith(start)), "harmless")
+            yield Row(text=text, label=0, kind=entry.kind, family=f"written-{family}", source=WRITTEN)
             continue
         for kind in PAYLOADS:
             yield Row(text=text, label=0, kind=kind, family=WRITTEN_PAYLOADS, source=WRITTEN)
+
+
+def _short(others: Banks) -> Iterator[Row]:
+    """Short, plain attacks, each alone."""
+    for whole in filter(_is_short, others.wholes):
+        kind = "prose" if whole.direct else "tool_result"
+        yield Row(text=whole.text, label=1, kind=kind, family=f"written-{_SHORT}", source=WRITTEN)
+
+
+def _is_short(whole: Whole) -> bool:
+    return whole.family.startswith(_SHORT)
 
 
 def _documents(others: Banks) -> Iterator[Row]:

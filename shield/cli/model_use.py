@@ -14,7 +14,6 @@ from shield.config.home import home_from
 
 if TYPE_CHECKING:
     from shield.model.adopt import Adopted
-    from shield.model.calibration import Calibration
 
 __all__ = ["use"]
 
@@ -48,7 +47,8 @@ def use(directory: str, *, name: str | None, attack: tuple[int, ...], as_json: b
     source = Path(os.path.abspath(directory))
     called = name if name is not None else _UNFIT.sub("-", source.name.lower()).strip("-._")
     folder = free_folder(called, home)
-    adopted, calibration = _checked(source, called, attack)
+    adopted = _checked(source, called, attack)
+    calibration = adopted.scorer.calibration
     if not confirm(_question(source, adopted, thresholds(calibration)), term=os.environ.get("TERM", "")):
         click.echo("not adopted", err=True)
         raise SystemExit(1)
@@ -63,17 +63,16 @@ def use(directory: str, *, name: str | None, attack: tuple[int, ...], as_json: b
     click.echo(f"to use it, write into {shown(home.toml)} and start Shield anew:\n{line}", err=True)
 
 
-def _checked(source: Path, name: str, attack: tuple[int, ...]) -> "tuple[Adopted, Calibration]":
-    """The model's bytes, loaded once and answering, and its thresholds. Raises ModelError, ConfigError."""
+def _checked(source: Path, name: str, attack: tuple[int, ...]) -> "Adopted":
+    """The model's bytes, loaded once and answering. Raises ModelError, ConfigError."""
     from shield.errors import ModelError
     from shield.model.adopt import Adopted, adopt
-    from shield.model.calibration import Calibration
     from shield.model.directory import MANIFEST, opened
     from shield.model.manifest import Pin, read_manifest
     from shield.model.scorer import make_scorer
 
     if not os.path.lexists(source / MANIFEST):
-        return adopt(source, name=name, attack=attack or None), Calibration()
+        return adopt(source, name=name, attack=attack or None)
     if attack:
         raise click.UsageError(f"`{source}` has a manifest, which says what its attacks are; leave `--attack` out")
     files = {}
@@ -86,11 +85,14 @@ def _checked(source: Path, name: str, attack: tuple[int, ...]) -> "tuple[Adopted
             files[file] = content
     # the bytes that are tried out are the ones that are kept
     scorer = make_scorer(manifest, files, digest="")
-    return Adopted(manifest=manifest, files={**files, MANIFEST: manifest.as_json()}), scorer.calibration
+    return Adopted(manifest=manifest, files={**files, MANIFEST: manifest.as_json()}, scorer=scorer)
 
 
 def _question(source: Path, adopted: "Adopted", thresholds: Iterable[str]) -> str:
+    from shield.cli.model_info import blind
+
     manifest = adopted.manifest
+    attack, honest = adopted.scorer.probe()
     pin = manifest.files[manifest.graph]
     lines = [
         "this model will read for Shield what agents say, write and are told:",
@@ -98,7 +100,9 @@ def _question(source: Path, adopted: "Adopted", thresholds: Iterable[str]) -> st
         f"  graph       {manifest.graph}, {pin.size / 1e6:.1f} MB",
         f"  SHA-256     {pin.sha256}",
         f"  classes     {_classes(adopted)}",
+        f"  scores      an attack {attack:.3f}, an honest line {honest:.3f}",
         *(f"  {line}" for line in thresholds),
+        *blind(attack, honest),
         "it allows nothing by itself, but where it sees nothing, what a rule allows with",
         "`min_tier: 1` goes ahead; adopt it only if you know who made it",
     ]

@@ -9,7 +9,7 @@ from shield.errors import ModelError
 from shield.model.directory import CONFIG, GRAPHS, MANIFEST, TOKENIZER, opened
 from shield.model.labels import attack_classes, checked_attack, read_config
 from shield.model.manifest import Manifest, Pin
-from shield.model.scorer import make_scorer
+from shield.model.scorer import Scorer, make_scorer
 
 __all__ = ["Adopted", "adopt"]
 
@@ -19,10 +19,12 @@ _README: Final = "README.md"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adopted:
-    """`files` are the checked bytes by name, manifest.json among them: write these, not the folder's."""
+    """`files` are the checked bytes by name, manifest.json among them: write these, not the folder's. `scorer` is made
+    of them."""
 
     manifest: Manifest
     files: Mapping[str, bytes]
+    scorer: Scorer
 
 
 def adopt(folder: Path, *, name: str, attack: tuple[int, ...] | None = None) -> Adopted:
@@ -56,5 +58,5 @@ def adopt(folder: Path, *, name: str, attack: tuple[int, ...] | None = None) -> 
         window=window,
         stride=window // 2,
     )
-    make_scorer(manifest, files, digest="")
-    return Adopted(manifest=manifest, files={**files, MANIFEST: manifest.as_json()})
+    scorer = make_scorer(manifest, files, digest="")
+    return Adopted(manifest=manifest, files={**files, MANIFEST: manifest.as_json()}, scorer=scorer)

@@ -90,6 +90,26 @@ def test_verify_holds_every_file_against_the_manifest_and_lets_it_read(folder):
     assert "not what its manifest says" in done.stdout
 
 
+def test_a_model_that_tells_no_attack_is_called_that(folder):
+    lookup(Path(folder, "m"))
+    done = model(folder, "verify", f"{folder}/m", "--json")
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert said["probe"] <= said["honest"]
+    assert "does not tell" in done.stderr
+    shown, _, code = adopted(folder, f"{folder}/m", answer=b"no\n")
+    assert code == 1
+    assert "does not tell" in shown
+
+
+def test_the_shipped_model_tells_an_attack(folder):
+    done = model(folder, "verify", "--json")
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert said["probe"] > 0.9 > 0.1 > said["honest"]
+    assert done.stderr == ""
+
+
 @pytest.mark.parametrize("name", ["info", "verify"])
 def test_no_model_is_an_error_that_says_what_to_do(folder, name):
     for words, more in (((), {"SHIELD_TIER1__MODEL": "mine"}), (("mine",), {}), ((f"{folder}/none",), {})):
