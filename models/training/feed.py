@@ -15,11 +15,13 @@ from models.training.fit import Batch
 from models.training.forward import padded
 from models.training.row import Row
 from models.training.vocabulary import Vocabulary
+from shield.tiers.markup import PAGE, source, unmarked
 
 __all__ = ["Feed", "batched", "mixed"]
 
 _AHEAD = 16  # batches that a worker may be ahead: twice what it makes at once of 512 texts
 _DOCUMENTS = ("tool_result", "code")  # kinds of text that somebody else's words can stand in
+_SHOWN = 0.3  # of the harmless pages, how many are read as a browser shows them
 _SHARES = (0.42, 0.33, 0.25)  # generated attacks, generated harmless, public
 
 
@@ -69,12 +71,22 @@ def mixed(banks: Banks, pool: Sequence[Row], rng: Random) -> Iterator[Row]:
     while True:
         draw = rng.random()
         if draw < _SHARES[0]:
-            yield next(bad)
+            row = next(bad)
         elif draw < _SHARES[0] + _SHARES[1] or not names:
-            yield next(good)
+            row = next(good)
         else:
             row = rng.choice(families[rng.choices(names, weights)[0]])
-            yield replace(row, text=disguised(row.text, rng)) if rng.random() < 0.1 else row
+            if rng.random() < 0.1:
+                row = replace(row, text=disguised(row.text, rng))
+        yield _as_read(row, rng)
+
+
+def _as_read(row: Row, rng: Random) -> Row:
+    """A page as the classifier gets it. An attack may stand in what a browser does not show."""
+    page = source(row.text)
+    if page.tags < PAGE:
+        return row
+    return replace(row, text=unmarked(row.text)[0] if not row.label and rng.random() < _SHOWN else page.text)
 
 
 def batched(

@@ -45,7 +45,9 @@ detector of agent-governance-toolkit-core. The `dojo-*` are AgentDojo's injectio
 attacks, its goals alone, its documents and its tasks; `bipia-injected` are BIPIA's documents with one of its attacks in
 them; machine-* is the documentation, code and addresses of this machine's packages that were kept for it, `-long` what
 of it is longer than one window, up to 6,000 letters; `written-documents` are whole ones, each clean and with an attack
-in it, by writers who know nothing of this classifier, rich in ordinary orders and requests. `written-*`
+in it, by writers who know nothing of this classifier, rich in ordinary orders and requests; `written-pages` are what
+a program that fetches pages and reads mail gets, much of it HTML or in other languages, and nothing but harmless;
+`written-short` are the plainest attacks, of one or two lines, and honest lines that resemble them. `written-*`
 are texts by writers of whom training has read nothing (`models/training/unseen`): attacks in the documents of the
 banks, and harmless texts half of which are meant to mislead. They are held against each other and stay out of the
 mean, since recipes are chosen by them; `written-payloads` are calls, messages and records, each as three kinds of text,

@@ -8,7 +8,7 @@ from shield.cli.model_rows import Row, Unread
 from shield.cli.notices import Level, Notice
 from shield.cli.render import compact, near, shown
 from shield.tiers.texts import CLASSIFIER
-from shield.tiers.views import RAW, VISIBLE
+from shield.tiers.views import RAW, SOURCE, VISIBLE
 from shield.types import Answer, Decision, Json, TextFinding
 
 __all__ = ["Scanned", "as_json", "as_notices", "as_text", "titles", "unread_json", "unread_text"]
@@ -17,7 +17,7 @@ _DECISIONS = {Answer.BLOCK: Decision.BLOCK, Answer.ESCALATE: Decision.ESCALATE}
 _NONE = "none"
 _UNREAD = "unread"
 _UNNAMED = "this speaks against the text"
-_AS_WRITTEN = (RAW, VISIBLE)
+_AS_WRITTEN = (RAW, SOURCE, VISIBLE)
 _EXCERPT_LEAST = 24
 _MANY = 20  # places of one text that a person reads; JSON has all
 

@@ -45,6 +45,14 @@ _LOOKALIKES = {
     "y": "уүγʏ",
     "z": "ᴢʐζ",
 }
+# Letters with a bar, which no normal form takes off; Lisu, Coptic and Braille ones.
+_OTHERS = dict(
+    zip(
+        "ⱥƀȼđɇǥħɨɉꝁłøᵽɍŧʉɏƶꓮꓐꓚꓓꓰꓝꓖꓧꓲꓙꓗꓡꓟꓠꓳꓑꓣꓢꓔꓴꓦꓪꓫꓬꓜⲁⲃⲥⲉⲏⲓⲕⲙⲛⲟⲣⲧⲩⲭⲱ⠁⠃⠉⠙⠑⠋⠛⠓⠊⠚⠅⠇⠍⠝⠕⠏⠟⠗⠎⠞⠥⠧⠺⠭⠽⠵",
+        "abcdeghijkloprtuyzabcdefghijklmnoprstuvwxyzabcehikmnoptyxwabcdefghijklmnopqrstuvwxyz",
+        strict=True,
+    )
+)
 # Where the capital looks like another letter than the small one does, and small capitals.
 _CAPITALS = dict(zip("ΒΕΗΜΝΥʙᴅᴇꜰɢʜᴊʟᴘᴀ", "behmnybdefghjlpa", strict=True))
 # Negative circled, negative squared and flag letters, which NFKC leaves as they are.
@@ -57,13 +65,16 @@ _FOLD = MappingProxyType(
         if not shape.isascii()
     }
     | {ord(shape): letter for shape, letter in _CAPITALS.items()}
+    | {ord(shape): letter for small, letter in _OTHERS.items() for shape in {small, small.upper()}}
     | _BOXES
 )
 _LEET = str.maketrans("013457@$!", "oleastasi")
 _LEET_I = str.maketrans("013457@$!", "oieastasi")
 _DIGITS = re.compile(r"[A-Za-z0134578@$!]+")
 _LEET_SIGN = re.compile(r"[0134578@$!][A-Za-z]|[A-Za-z][0134578@$!]")
-_SPELLED = re.compile(r"(?<![^\W_])[^\W_](?:([ ._*|/~-])[^\W_])(?:\1[^\W_]){1,400}(?![^\W_])")
+_SPELLED = re.compile(r"(?<![^\W_])[^\W_](?:([\W_]{1,3})[^\W_])(?:\1[^\W_]){1,400}(?![^\W_])")
+_GAP = re.compile(r"([^\w\s]) \1")  # a space between words that have a sign between any two letters
+_BETWEEN = re.compile(r"[\W_]+")
 _RUN_ON = re.compile(r"[a-z]{20,400}|[A-Z]{20,400}")  # words without a gap; not CamelCase, which code is full of
 # a word that nothing stands beside which could be a part of it: folding changes none of these, so none can be lost
 _WHOLE_WORD = re.compile(r"(?<![\w@$!\u0300-\u036f])[a-z]{3,}(?![\w@$\u0300-\u036f])")
@@ -78,7 +89,9 @@ def folded(text: str) -> tuple[str | None, bool]:
         made = made.translate({ord(letter): _bare(letter) for letter in set(made) if not letter.isascii()})
     if _LEET_SIGN.search(made):
         made = _DIGITS.sub(_letters, made)
-    made = _SPELLED.sub(_joined, made)
+    made, spelled = _SPELLED.subn(_joined, made)
+    if spelled:
+        made = _GAP.sub(" ", made)
     left = _MAX_RUNS
 
     def cut(run: re.Match[str]) -> str:
@@ -132,6 +145,6 @@ def _letters(match: re.Match[str]) -> str:
 
 
 def _joined(match: re.Match[str]) -> str:
-    run = match[0][::2]
+    run = _BETWEEN.sub("", match[0])
     # a sign between the letters spells one word; a space, or a long run, may hold several
-    return run if match[1] != " " and len(run) <= _WORD else split(run.lower())
+    return run if not match[1].isspace() and len(run) <= _WORD else split(run.lower())

@@ -1,13 +1,22 @@
-"""What a text reads like where it is written in something: HTML, Markdown marks, escapes of JSON, code and HTML."""
+"""What a text reads like where it is written in something: HTML, Markdown marks, escapes of JSON, code and HTML.
+
+A page has two readings: what a browser shows of it, and all of its words in their order, those of comments and
+attributes among them. A classifier reads these better than the page's source, of which nothing else is left out.
+"""
 
 import html
 import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Final
 
 import re2  # type: ignore[import-untyped]  # the wheel ships no types
 
-__all__ = ["TAG", "unescaped", "unmarked"]
+__all__ = ["PAGE", "TAG", "Source", "source", "unescaped", "unmarked"]
 
+PAGE: Final = 4  # tags from which on a text is written in them
 # HTML's elements (HTML Standard, section 4) by what they do to the words around them: the first begin a new line
 _LINES = frozenset(
     """
@@ -26,10 +35,29 @@ _INLINE = frozenset(
 # words that are set off one by one, or letters within them, as Markdown writes it
 _SET_OFF = re2.compile(r"(?:[*_~`]{1,3}[\w'\x{2019}-]+[*_~`]{1,3}[,.;:!?]?\s+){4}|(?:\w\*{1,3}[^*\n]{0,40}){6}")
 _EMPHASIS = re.compile(r"[*`~]{1,3}(?=\w)|(?<=\w)[*`~]{1,3}|(?<![^\W_])_{1,3}(?=[^\W_])|(?<=[^\W_])_{1,3}(?![^\W_])")
-TAG = re.compile(r"</?([A-Za-z][A-Za-z0-9-]*)(?:[\s/][^<>]*)?>")
+TAG = re.compile(r"</?([A-Za-z][\w-]*(?:[:.][A-Za-z][\w-]*)*)(?:[\s/][^<>]*)?>", re.ASCII)
+_CDATA = re.compile(r"<!\[CDATA\[|\]\]>")
+_SIGNS = re.compile(rf"{TAG.pattern}|<!--|-->|{_CDATA.pattern}", re.ASCII)
+# Attribute names that say nothing; what others could spell is kept, and so is every value (HTML Standard, attributes).
+_ATTRIBUTES = frozenset(
+    """
+    accept action align alt autocomplete autofocus bgcolor border cellpadding cellspacing charset checked class
+    clip-rule color cols colspan content controls coords crossorigin d data datetime decoding defer dir disabled
+    download draggable enctype fetchpriority fill fill-rule focusable for form frameborder headers height hidden href
+    hreflang http-equiv id integrity ismap itemid itemprop itemref itemscope itemtype label lang loading loop max
+    maxlength media method min multiple muted name nonce novalidate open pattern placeholder points preload property
+    readonly referrerpolicy rel required reversed role rows rowspan sandbox scope scrolling selected shape size sizes
+    span spellcheck src srcdoc srcset start step stroke stroke-linecap stroke-linejoin stroke-width style summary
+    tabindex target title transform translate type usemap valign value version viewbox width wrap x x1 x2 xmlns y y1 y2
+    """.split()  # noqa: SIM905
+)
+_COMPOUND = re.compile(r"(?:data|aria|on|v|ng|xml|xlink|xmlns|og|hx|x)(?=[-:@.])|on[a-z]+$|[@:.#*]")
+_WORDY = 4  # words in one name from which on it says something
+_ATTRIBUTE = re.compile(r"""([^\s"'<>/=]+)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s"'<>=]+))?""")
 _WRITTEN = MappingProxyType({"n": "\n", "r": "\r", "t": "\t"})
 _ESCAPE = re.compile(
-    r"\\(?:u\{?[0-9a-fA-F]{4,6}\}?|x[0-9a-fA-F]{2}|[nrt\"'/\\])|&(?:#x?[0-9a-fA-F]{1,6};?|[a-z]{2,8};)"
+    r"\\(?:u\{?[0-9a-fA-F]{4,6}\}?|U[0-9a-fA-F]{8}|x[0-9a-fA-F]{2}|[0-3][0-7]{2}|[nrt\"'/\\])"
+    r"|&(?:#x?[0-9a-fA-F]{1,6};?|[A-Za-z][A-Za-z0-9]{1,30};)"
 )
 
 
@@ -43,15 +71,70 @@ def unmarked(text: str) -> tuple[str, int]:
     return made, tags
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """All words of a page in their order, without the signs of its tags and comments; `tags` says how many there were.
+    `parts` are where in the page, and how long, each part that was kept is."""
+
+    text: str
+    tags: int
+    parts: tuple[tuple[int, int], ...]
+
+    @property
+    def origins(self) -> tuple[int, ...]:
+        """Where in the page each letter of `text`, or what it stands for, is."""
+        return tuple(place for start, length in self.parts for place in range(start, start + length))
+
+
+def source(text: str) -> Source:
+    """What only looks like a tag stays as it is."""
+    kept, parts = [], []
+    tags = 0
+    for origin, part, tag in _parts(text) if "<" in text else ((0, text, False),):
+        tags += tag
+        kept.append(part)
+        parts.append((origin, len(part)))
+    return Source(text="".join(kept), tags=tags, parts=tuple(parts))
+
+
+def _parts(text: str) -> Iterator[tuple[int, str, bool]]:
+    """What is kept, with its place, and whether it stands for the signs of a tag or comment."""
+    at = 0
+    for match in _SIGNS.finditer(text):
+        name = match[1]
+        if name is not None and name.lower() not in _LINES and name.lower() not in _INLINE:
+            continue
+        yield at, text[at : match.start()], False
+        at = match.end()
+        if name is None:
+            yield match.start(), "\n", match[0] == "<!--"
+            continue
+        yield match.start(), "\n" if name.lower() in _LINES else "", True
+        for kept in _ATTRIBUTE.finditer(text, match.end(1), at - 1):
+            said, value = kept[1], kept[2]
+            if _says(said):
+                yield kept.start() - 1, f" {said} ", False
+            if value is not None:
+                quoted = value[0] in "\"'"
+                yield kept.start(2) + quoted - 1, f" {value[quoted : len(value) - quoted]} ", False
+    yield at, text[at:], False
+
+
+def _says(name: str) -> bool:
+    lowered = name.lower()
+    words = len(re.findall(r"[^\W_]+", lowered))
+    return words >= _WORDY or not (lowered in _ATTRIBUTES or _COMPOUND.match(lowered))
+
+
 def _untagged(text: str) -> tuple[str, int]:
     tags = 0
 
     def shown(match: re.Match[str]) -> str:
         nonlocal tags
         name = match[1].lower()
-        if name not in _LINES and name not in _INLINE:
-            return match[0]
-        tags += 1
+        # of an element that is none of HTML's a browser shows what is in it; that it is no type or placeholder shows
+        # by its end, or by a word that goes on behind it
+        tags += name in _LINES or name in _INLINE or match[0][1] == "/" or _goes_on(match)
         return "\n" if name in _LINES else ""
 
     before, *behind = text.split("<!--")
@@ -65,7 +148,13 @@ def _untagged(text: str) -> tuple[str, int]:
             kept.append(ended[2])
     if inside:
         tags += 1
-    return TAG.sub(shown, "".join(kept)), tags
+    made, sections = _CDATA.subn("", "".join(kept))
+    return TAG.sub(shown, made), tags + sections
+
+
+def _goes_on(match: re.Match[str]) -> bool:
+    text, start, end = match.string, match.start(), match.end()
+    return text[max(0, start - 1) : start].isalpha() and text[end : end + 1].isalpha()
 
 
 def unescaped(text: str) -> tuple[str, int]:
@@ -78,11 +167,12 @@ def unescaped(text: str) -> tuple[str, int]:
         nonlocal spelled
         sign = match[0]
         if sign[0] == "&":
-            spelled += sign[1] == "#"
-            return html.unescape(sign)
+            meant = html.unescape(sign)
+            spelled += sign[1] == "#" or meant.isalnum() or unicodedata.category(meant[0]) == "Cf"
+            return meant
         if len(sign) == 2:
             return _WRITTEN.get(sign[1], sign[1])
-        number = int(sign[2:].strip("{}"), 16)
+        number = int(sign[1:], 8) if sign[1].isdigit() else int(sign[2:].strip("{}"), 16)
         spelled += 1
         return chr(number) if number <= 0x10FFFF else ""
 

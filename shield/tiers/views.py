@@ -5,32 +5,34 @@ back by `shield.tiers.disguise`; here one is followed into another, within bound
 """
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import NamedTuple
 
 from shield.facts.text import layers, plain
 from shield.tiers.disguise import folded, turned
-from shield.tiers.markup import TAG, unescaped, unmarked
+from shield.tiers.markup import PAGE, TAG, source, unescaped, unmarked
 
-__all__ = ["RAW", "VISIBLE", "View", "views"]
+__all__ = ["RAW", "SOURCE", "VISIBLE", "View", "views"]
 
 RAW = "raw"
 VISIBLE = "visible"
 ESCAPES = "escapes"
 MARKUP = "markup"
+SOURCE = "source"
 _MAX_VIEWS = 24
 _MAX_FOLDED = 1 << 18  # code points of a view that are looked at for a disguise
 _MAX_MOVED = 1 << 16  # code points of a text whose offsets are followed through what a reader does not see
 _MAX_ROUNDS = 3  # of undoing, each on what the one before it made
 _MAX_ESCAPED = 12  # escapes within escapes
 _MAX_LOOKED = 1 << 20  # code points of all views that are looked at for another
-_ESCAPED = 4  # escapes, or tags, from which on a text is written in them
+_ESCAPED = 4  # escapes from which on a text is written in them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
     """One reading of a text. `layer` says how it was reached: `raw` is the text itself, `visible` what a reader sees,
-    else the encodings and `folded`, `turned`, `escapes` or `markup`, joined by `+`. `read`: worth the classifier's
-    time."""
+    else the encodings and `folded`, `turned`, `escapes`, `markup` (what a browser shows) or `source` (all words of a
+    page), joined by `+`. `read`: worth the classifier's time."""
 
     layer: str
     text: str
@@ -41,11 +43,19 @@ class View:
         whole of it where that cannot be said."""
         if self.layer == RAW:
             return start, end
-        if self.layer == VISIBLE and len(whole) <= _MAX_MOVED:
-            origins = [place for place, letter in enumerate(whole) for _ in plain(letter)]
+        if self.layer in (SOURCE, VISIBLE) and len(whole) <= _MAX_MOVED:
+            origins = _origins(self.layer, whole)
             if len(origins) == len(self.text) and start < end:
                 return origins[start], origins[end - 1] + 1
         return 0, len(whole)
+
+
+@lru_cache(maxsize=1)  # of one text there may be many findings
+def _origins(layer: str, whole: str) -> tuple[int, ...]:
+    """Where in `whole` each code point of that view of it stands."""
+    if layer == SOURCE:
+        return source(whole).origins
+    return tuple(place for place, letter in enumerate(whole) for _ in plain(letter))
 
 
 class _Made(NamedTuple):
@@ -76,8 +86,12 @@ def views(text: str) -> tuple[tuple[View, ...], bool]:
             break
         made, complete = _undone(current, looked)
         whole = whole and complete
-        if any(one.read and one.name == ESCAPES for one in made) and found[current].layer.endswith(MARKUP):
-            # a reader sees the one with its escapes undone, and nothing of this one is missing there
+        if not found[current].read:
+            # what is not worth reading itself is not so for being written otherwise
+            made = [one._replace(read=one.read and one.name != SOURCE) for one in made]
+        better = {one.name for one in made if one.read}
+        if SOURCE in better or (ESCAPES in better and found[current].layer.endswith(MARKUP)):
+            # nothing of this one is missing there, and it is read the better without its tags or escapes
             found[current] = replace(found[current], read=False)
         for one in made:
             at = one.name if layer in (RAW, VISIBLE) else f"{layer}+{one.name}"
@@ -105,7 +119,10 @@ def _undone(text: str, looked: set[str]) -> tuple[list[_Made], bool]:
     made: list[_Made] = []
     bare, tags = unmarked(text)
     if tags:
-        made.append(_Made(MARKUP, bare, read=tags >= _ESCAPED, more=True))
+        made.append(_Made(MARKUP, bare, read=tags >= PAGE, more=True))
+        words = source(text)
+        if words.tags >= PAGE:
+            made.append(_Made(SOURCE, words.text, read=True, more=False))
     written, escapes = unescaped(text)
     if escapes:
         deepest, again, rounds = written, escapes, 1
