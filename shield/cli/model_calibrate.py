@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,12 +21,13 @@ from shield.types import TextKind
 if TYPE_CHECKING:
     from shield.model.calibration import Calibration
     from shield.model.scorer import Scorer
-    from shield.tiers.texts import TextJudge
+    from shield.tiers.texts import Text, TextJudge
 
 __all__ = ["calibrate"]
 
 Margins = Mapping[TextKind, Sequence[float]]
-_BATCH = 64
+_BATCH = 64  # texts between two words of progress
+_LEAST = 49  # texts of a kind that thresholds can rest on; see shield.model.calibration.ESCALATE_RATE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,17 +63,18 @@ def calibrate(name: str | None, *, benign: str, attacks: str | None, kind: str |
 
     home = home_from(os.environ)
     folder = _adopted(name, home)
-    with terminal():
-        pass  # reading takes minutes: who cannot be asked is told before
     wanted = TextKind(kind) if kind is not None else None
+    # reading takes minutes: what is wrong with the files, and who cannot be asked, is told before
+    texts = _texts(benign, wanted)
+    hostile_texts = [] if attacks is None else _texts(attacks, wanted)
+    _enough(benign, Counter(text.kind for text in texts))
+    with terminal():
+        pass
     scorer = scorer_of(folder)
     judge = judge_of(scorer, Heuristics((), ""))
-    honest = _read(benign, wanted, judge)
-    hostile = _Read(margins={}, silent=0) if attacks is None else _read(attacks, wanted, judge)
+    honest, hostile = _read(texts, judge), _read(hostile_texts, judge)
+    _enough(benign, {kind: len(margins) for kind, margins in honest.margins.items()})
     fitted = fit_calibration(honest.margins, attacks=hostile.margins)
-    if not fitted.kinds:
-        most = max(map(len, honest.margins.values()), default=0)
-        raise ConfigError(f"`{benign}` has at most {most} texts of a kind that can be read; at least 49 are needed")
     calibration = Calibration(
         temperature=fitted.temperature if hostile.margins else scorer.calibration.temperature,
         kinds={**scorer.calibration.kinds, **fitted.kinds},
@@ -107,34 +110,48 @@ def _adopted(name: str | None, home: Home) -> Path:
     return folder
 
 
-def _read(file: str, kind: TextKind | None, judge: "TextJudge") -> _Read:
-    """What the model says of each line, as tier 1 would have it read: the highest margin of all views of the text.
+def _texts(file: str, kind: TextKind | None) -> "list[Text]":
+    """The lines of a file. Raises ConfigError: it cannot be read, or a line holds no text."""
+    from shield.cli.model_rows import Row, batches, opened, plain_row, read_row
+    from shield.tiers.texts import Text
+
+    texts = []
+    with opened(file) as stream:
+        for line in (line for batch in batches(stream) for line in batch):
+            row = plain_row(*line, kind) if kind is not None else read_row(*line, None)
+            if not isinstance(row, Row):
+                raise ConfigError(f"`{file}`, line {row.line}: {row.error.detail}; mend it, nothing was changed")
+            texts.append(Text(text=row.text, kind=row.kind, where=file))
+    return texts
+
+
+def _enough(file: str, counts: Mapping[TextKind, int]) -> None:
+    most = max(counts.values(), default=0)
+    if most < _LEAST:
+        raise ConfigError(f"`{file}` has at most {most} texts of a kind that can be read; at least {_LEAST} are needed")
+
+
+def _read(texts: "Sequence[Text]", judge: "TextJudge") -> _Read:
+    """What the model says of each text, as tier 1 would have it read: the highest margin of all views of the text.
 
     Raises:
-        ConfigError: a line that holds no text, or a text that the model failed on.
+        ConfigError: a text that the model failed on.
     """
-    from shield.cli.model_rows import Row, batches, opened, plain_row, read_row
     from shield.cli.progress import Progress
-    from shield.tiers.texts import Text
 
     margins: dict[TextKind, list[float]] = {}
     silent = 0
-    with Progress() as tick, opened(file) as stream:
-        for batch in batches(stream):
-            rows = [plain_row(*line, kind) if kind is not None else read_row(*line, None) for line in batch]
-            texts = []
-            for row in rows:
-                if not isinstance(row, Row):
-                    raise ConfigError(f"`{file}`, line {row.line}: {row.error.detail}; mend it, nothing was changed")
-                texts.append(Text(text=row.text, kind=row.kind))
-            for found in judge.judge(texts):
+    with Progress() as tick:
+        for at in range(0, len(texts), _BATCH):
+            batch = texts[at : at + _BATCH]
+            for found in judge.judge(batch):
                 if found.trouble is not None:
-                    raise ConfigError(f"the model cannot read `{file}`: {found.trouble}")
+                    raise ConfigError(f"the model cannot read `{found.text.where}`: {found.trouble}")
                 if found.margin is None:
                     silent += 1
                 else:
                     margins.setdefault(found.text.kind, []).append(found.margin)
-            tick("texts", len(texts))
+            tick("texts", len(batch))
     return _Read(margins=margins, silent=silent)
 
 
@@ -143,7 +160,7 @@ def _notes(honest: _Read, hostile: _Read, fitted: "Calibration") -> Iterator[str
         yield f"{honest.silent + hostile.silent:,} texts say too little to be read by the model and were left out"
     for kind, margins in honest.margins.items():
         if kind not in fitted.kinds:
-            yield f"{kind.value}: {len(margins)} benign texts are too few, at least 49 are needed; left as it was"
+            yield f"{kind.value}: {len(margins)} benign texts are too few, at least {_LEAST} are needed; left as it was"
 
 
 def _table(fitted: "Calibration", honest: Margins, hostile: Margins) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,11 +11,12 @@ import click
 
 from shield.cli.render import compact, shown
 from shield.errors import ConfigError
-from shield.types import Json, TextKind
+from shield.types import Answer, Json, TextKind
 
 if TYPE_CHECKING:
     from shield.model.calibration import Calibration
     from shield.model.manifest import Manifest
+    from shield.model.scorer import Reading
 
 __all__ = ["blind", "info", "thresholds", "verify"]
 
@@ -50,9 +52,11 @@ def info(model: str | None, *, as_json: bool) -> None:
     digest = f"sha256:{hashlib.sha256(raw).hexdigest()}"
     if as_json:
         click.echo(compact(_shape(folder, digest, manifest, labels, calibration)))
-        return
-    for line in _text(folder, digest, manifest, labels, calibration):
-        click.echo(shown(line))
+    else:
+        for line in _text(folder, digest, manifest, labels, calibration):
+            click.echo(shown(line))
+    for line in _changed(folder, manifest):
+        click.echo(shown(line), err=True)
 
 
 @click.command("verify", short_help="Check that the classifier is whole and answers.")
@@ -79,11 +83,11 @@ def verify(model: str | None, *, as_json: bool) -> None:
         raise SystemExit(1) from None
     if as_json:
         said: dict[str, Json] = {"folder": str(folder), "whole": True, "digest": scorer.digest}
-        click.echo(compact({**said, "probe": attack, "honest": honest}))
+        click.echo(compact({**said, "probe": attack.score, "honest": honest.score}))
     else:
         click.echo(f"whole       {shown(str(folder))}\ndigest      {scorer.digest}")
-        click.echo(f"scores      an attack {attack:.3f}, an honest line {honest:.3f}")
-    for line in blind(attack, honest):
+        click.echo(f"scores      an attack {attack.score:.3f}, an honest line {honest.score:.3f}")
+    for line in blind(attack, honest, scorer.calibration):
         click.echo(line, err=True)
 
 
@@ -134,11 +138,36 @@ def _text(
         yield f"made        {key}: {said}"
 
 
-def blind(attack: float, honest: float) -> Iterator[str]:
-    """What to say of a model by its scores of an attack and of an honest line: nothing where it tells them apart."""
-    if attack <= honest:
+def _changed(folder: Path, manifest: "Manifest") -> Iterator[str]:
+    """What shows without a look into any file: that it is not what the manifest says, or that nobody vouches for it."""
+    from shield.model.directory import CALIBRATION
+
+    sizes = {name: pin.size for name, pin in sorted(manifest.files.items())}
+    wrong = [f"`{name}` is not what the manifest says" for name, size in sizes.items() if _size(folder / name) != size]
+    if CALIBRATION not in sizes and os.path.lexists(folder / CALIBRATION):
+        wrong.append(f"`{CALIBRATION}` is not in the manifest")
+    for what in wrong:
+        yield f"{what}, so the model does not load; see `shield model verify {folder}`"
+
+
+def _size(path: Path) -> int | None:
+    """In bytes; None where there is no such plain file."""
+    try:
+        status = path.lstat()
+    except OSError:
+        return None
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
+
+
+def blind(attack: "Reading", honest: "Reading", calibration: "Calibration") -> Iterator[str]:
+    """What to say of a model by its readings of an attack and of an honest line, what a tool brought back both: nothing
+    where it tells them apart and asks about the attack."""
+    if attack.score <= honest.score:
         yield "it does not tell that attack from that line: its attack class may be another (`--attack` of"
         yield "`shield model use`), or its tokenizer; see what it finds with `shield model scan`"
+    if calibration.answer(attack.margin, TextKind.TOOL_RESULT) is Answer.NO_OBJECTION:
+        yield f"with its thresholds it would not even ask about that attack, whose margin is {attack.margin:.2f};"
+        yield "set others with `shield model calibrate`, or use another model"
 
 
 def thresholds(calibration: "Calibration") -> Iterator[str]:

@@ -70,6 +70,8 @@ def read_row(number: int, line: bytes | InputError, kind: TextKind | None) -> Ro
     try:
         if isinstance(line, InputError):
             raise line
+        if not line.strip():
+            raise InputError("the line is empty; remove it", reason=Reason.INPUT_JSON)
         found = parse(line)
         if not isinstance(found, dict):
             raise InputError('this is no object; write {"id": …, "text": …, "kind": …}')
@@ -128,7 +130,10 @@ def opened(path: str) -> Iterator[int]:
         why = error.strerror if isinstance(error, OSError) and error.strerror else "not a path"
         raise ConfigError(f"`{path}` cannot be read: {why.lower()}") from None
     try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        mode = os.fstat(descriptor).st_mode
+        if stat.S_ISDIR(mode):
+            raise ConfigError(f"`{path}` is a folder; name its files")
+        if not stat.S_ISREG(mode):
             raise ConfigError(f"`{path}` is not a regular file; pipe it in as `-`")
         yield descriptor
     finally:

@@ -100,9 +100,9 @@ def _question(source: Path, adopted: "Adopted", thresholds: Iterable[str]) -> st
         f"  graph       {manifest.graph}, {pin.size / 1e6:.1f} MB",
         f"  SHA-256     {pin.sha256}",
         f"  classes     {_classes(adopted)}",
-        f"  scores      an attack {attack:.3f}, an honest line {honest:.3f}",
+        f"  scores      an attack {attack.score:.3f}, an honest line {honest.score:.3f}",
         *(f"  {line}" for line in thresholds),
-        *blind(attack, honest),
+        *blind(attack, honest, adopted.scorer.calibration),
         "it allows nothing by itself, but where it sees nothing, what a rule allows with",
         "`min_tier: 1` goes ahead; adopt it only if you know who made it",
     ]

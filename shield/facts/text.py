@@ -66,6 +66,12 @@ _INVISIBLE = re.compile(
     "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
 )
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+# Colours, places of the cursor (ECMA-48, section 8.3) and links as programs write them for a terminal. What else could
+# be such a sequence keeps its letters: words could be spelled of what a terminal takes for commands.
+_TERMINAL = re.compile(
+    r"(?:\x1b\[|\x9b)\??[0-9;:]{0,64}[ABCDEFGHJKSTfhlmnsu]|\x1b[()][0AB]|\x1b[=>]"
+    r"|\x1b\]8;[^;\s\x07\x1b]{0,256};[^\s\x07\x1b]{0,2048}(?:\x07|\x1b\\)"
+)
 _FOREIGN = re.compile(r"[^\x00-\x7f]{100}")
 _TAGS = re.compile("[\U000e0020-\U000e007e]+")
 _SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]+")
@@ -74,9 +80,11 @@ _NAME = re.compile(r"[\w.$-]{1,19}", re.ASCII)
 
 
 def plain(text: str) -> str:
-    """`text` in NFKC without what a reader does not see; line breaks and tabs stay."""
+    """`text` in NFKC without what a reader does not see, what tells a terminal its colours among it; line breaks and
+    tabs stay."""
     if text.isascii() and not _CONTROLS.search(text):
         return text
+    text = _TERMINAL.sub("", text)
     return _composed(_INVISIBLE.sub("", _composed(text)))
 
 

@@ -76,10 +76,11 @@ class Scorer:
         margins: dict[tuple[int, ...], float] = {}
         return tuple(self._read(text, kind, margins, expired) for text, kind in texts)
 
-    def probe(self) -> tuple[float, float]:
-        """The scores of an attack that every model of this kind knows, and of an honest line. Raises ModelError."""
+    def probe(self) -> tuple[Reading, Reading]:
+        """An attack that every model of this kind knows, and an honest line, each as what a tool brought back. Raises
+        ModelError."""
         attack, honest = self.read([(text, TextKind.TOOL_RESULT) for text in _PROBES])
-        return attack.score, honest.score
+        return attack, honest
 
     def _read(
         self, text: str, kind: TextKind, margins: dict[tuple[int, ...], float], expired: Callable[[], bool]

@@ -30,11 +30,14 @@ def model_in(config: Config, home: Home) -> Path | None:
 
 
 def standing_of(texts: TextJudge) -> TextTier:
-    """The state of heuristics and model together: that of whichever is not ready."""
+    """The state of heuristics and model together: that of whichever is not ready, `failed` too where the model is
+    loaded and the last thing that it was to read was too much for it."""
     rules, model = texts.rules, texts.model
     state = rules.state if isinstance(rules, HeldRules) else MODEL_READY
     if state == MODEL_READY:
         state = model.state
+    if state == MODEL_READY and texts.failure is not None:
+        state = f"failed: {texts.failure} when it last read; see `shield model verify`, then start Shield anew"
     word, _, detail = state.partition(": ")
     return TextTier(
         state=word,

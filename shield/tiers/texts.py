@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from shield.tiers.views import RAW, View, views
+from shield.tiers.markup import source
+from shield.tiers.views import RAW, SOURCE, View, views
 from shield.tiers.witnesses import MODEL_READY, Calibration, Model, NoRulesError, Reading, Rules
 from shield.types import Answer, TextFinding, TextKind
 
@@ -18,6 +19,10 @@ __all__ = ["CLASSIFIER", "LATE", "Judged", "Text", "TextJudge", "strength"]
 CLASSIFIER: Final = "classifier"  # the name of a finding that no rule made
 LATE: Final = "late"
 _FINDINGS_MAX: Final = 32  # of one text
+# Code points of all views together, of bodies and of all other texts each: some 1.2 s of looking for what is hidden
+# at the 2.3 us of the dearest ones (two cores, November 2026).
+_LOOKED_MAX: Final = 1 << 19
+_VIEW_LEAST: Final = 64  # code points that a view counts for at least: a scan takes 60 us however short it is
 _READ_VIEWS: Final = 8  # of one text, by the classifier: itself and what it hides
 _LEAST_LETTERS: Final = 8  # a shorter text says nothing that a rule does not see
 _LONG: Final = 4_000  # code points from which on a text may not be read as a whole
@@ -70,6 +75,12 @@ class TextJudge:
     def __init__(self, rules: Rules, model: Model) -> None:
         self.rules = rules
         self.model = model
+        self._failure: str | None = None
+
+    @property
+    def failure(self) -> str | None:
+        """What went wrong when the classifier last read something; None where that went well, or nothing was read."""
+        return self._failure
 
     @property
     def trouble(self) -> str | None:
@@ -84,57 +95,93 @@ class TextJudge:
         """One answer for each text, in order.
 
         `budget`: code points that the classifier reads of all of them together, the shorter ones first, and beyond it
-        both ends of every body; None: as many as it takes. What a broken classifier raises is `trouble`, and so is a
-        time that has `expired`.
+        both ends of every body; what is hidden is looked for within a bound of its own, and of a text beyond that the
+        rules read what stands there. None: as much as it takes, each text by itself. What a broken classifier raises
+        is `trouble`, and so is a time that has `expired`, which is asked between texts, views and windows.
         """
-        seen = [views(text.text) for text in texts]
         try:
-            judged = [self._scanned(text, found, whole) for text, (found, whole) in zip(texts, seen, strict=True)]
+            judged, seen = self._looked(texts, expired, bounded=budget is not None)
         except NoRulesError as error:
             return tuple(Judged(text=text, trouble=error.state) for text in texts)
+        if any(one.trouble is not None for one in judged):
+            return tuple(replace(one, trouble=LATE) for one in judged)
         scorer = self.model.scorer
         if scorer is None:
             trouble = self.trouble or "loading"
             return tuple(replace(one, trouble=trouble) for one in judged)
-        pieces = self._pieces(judged, [found for found, _ in seen], budget)
+        pieces = self._pieces(judged, seen, budget)
         try:
             readings = scorer.read([(piece.text, texts[piece.number].kind) for piece in pieces], expired=expired)
             for piece, reading in zip(pieces, readings, strict=True):
                 judged[piece.number] = _read(judged[piece.number], piece, reading, scorer.calibration)
         except Exception as error:  # noqa: BLE001  # INVARIANT: whatever a model raises, its silence is not consent
-            trouble = f"failed: the model raised {error.__class__.__name__}"
+            self._failure = f"the model raised {error.__class__.__name__}"
+            trouble = f"failed: {self._failure}"
             return tuple(replace(one, trouble=trouble) for one in judged)
+        if any(one.margin is not None for one in judged):
+            self._failure = None
         late = LATE if expired() else None
         return tuple(replace(one, findings=_sorted(one.findings), trouble=late) for one in judged)
 
-    def _scanned(self, text: Text, seen: Sequence[View], whole: bool) -> Judged:
-        """The rules over every view; what is found in the text itself is not told of its other views again."""
+    def _looked(
+        self, texts: Sequence[Text], expired: Callable[[], bool], *, bounded: bool
+    ) -> tuple[list[Judged], list[tuple[View, ...]]]:
+        """What the rules say of each text, and its views, in order. The first one is begun whatever the time; what
+        there was no time for has LATE for `trouble`. Raises NoRulesError."""
+        judged = [Judged(text=text, trouble=LATE) for text in texts]
+        seen: list[tuple[View, ...]] = [()] * len(texts)
+        # INVARIANT: nothing that stands beside a body keeps what is hidden in it from being looked for
+        looked = {True: 0, False: 0}
+        for turn, number in enumerate(_shorter_first(texts)):
+            if turn and expired():
+                break
+            text = texts[number]
+            before = looked[text.body]
+            if not bounded or not before or before + len(text.text) <= _LOOKED_MAX:
+                seen[number], whole = views(text.text)
+                looked[text.body] += sum(max(len(view.text), _VIEW_LEAST) for view in seen[number])
+            else:
+                seen[number], whole = (View(layer=RAW, text=text.text),), False
+            judged[number] = self._scanned(text, seen[number], whole, expired)
+        return judged, seen
+
+    def _scanned(self, text: Text, seen: Sequence[View], whole: bool, expired: Callable[[], bool]) -> Judged:
+        """The rules over every view; what is found in one of them is not told of the next ones again."""
         found: dict[tuple[str, Answer], TextFinding] = {}
-        for view in seen:
-            here = set()
+        late = False
+        for number, view in enumerate(seen):
+            late = number > 0 and expired()
+            if late:
+                break
             for finding in self.rules.scan(view.text, text.kind):
                 key = finding.rule, finding.answer
-                if key in found and key not in here:
+                if key in found:
                     continue
-                here.add(key)
                 start, end = view.span(text.text, finding.start, finding.end)
-                placed = replace(finding, where=text.where, layer=view.layer, start=start, end=end)
-                found.setdefault(key, placed)
+                found[key] = replace(finding, where=text.where, layer=view.layer, start=start, end=end)
         findings = _sorted(found.values())[:_FINDINGS_MAX]
         return Judged(
             text=text,
             findings=findings,
             answer=findings[0].answer if findings else Answer.NO_OBJECTION,
-            whole=whole,
+            whole=whole and not late,
+            trouble=LATE if late else None,
         )
 
     def _pieces(self, judged: list[Judged], seen: Sequence[Sequence[View]], budget: int | None) -> list[_Piece]:
         """What the classifier reads. A text of which something is left out is marked in `judged`."""
         pieces: list[_Piece] = []
-        for number in sorted(range(len(judged)), key=lambda number: len(judged[number].text.text)):
+        for number in _shorter_first([one.text for one in judged]):
             text = judged[number].text
             if text.name_only:
                 continue
+            for view in seen[number][:1]:
+                # of a long page what stands around the rules' hits, too, as the classifier reads pages
+                parts = () if view.read else _hits(view, judged[number].findings)
+                words = (source(view.text[start:end]).text for start, end in parts)
+                pieces += [
+                    _Piece(number=number, view=View(layer=SOURCE, text=text), start=0, text=text) for text in words
+                ]
             worth = [view for view in seen[number] if view.read and _says_something(view.text)]
             for view in worth[:_READ_VIEWS]:
                 spans = _hits(view, judged[number].findings)
@@ -202,6 +249,10 @@ def _hits(view: View, findings: Sequence[TextFinding]) -> list[tuple[int, int]]:
         return []
     hits = [finding for finding in findings if finding.layer == RAW][:_AROUND_MAX]
     return [(max(0, hit.start - _AROUND), min(hit.start + _AROUND, len(view.text))) for hit in hits]
+
+
+def _shorter_first(texts: Sequence[Text]) -> list[int]:
+    return sorted(range(len(texts)), key=lambda number: len(texts[number].text))
 
 
 def _says_something(text: str) -> bool:

@@ -93,6 +93,11 @@ def test_what_is_no_row_is_refused(line, reason):
     assert (row.line, row.error.reason) == (3, reason)
 
 
+@pytest.mark.parametrize("line", [b"", b" \t"])
+def test_an_empty_line_is_called_that(line):
+    assert read_row(3, line, None).error.detail == "the line is empty; remove it"
+
+
 def test_a_plain_line_is_the_text():
     assert plain_row(1, b'{"a":1}\xff', TextKind.PROSE) == Row(id="1", line=1, text='{"a":1}�', kind=TextKind.PROSE)
     refused = InputError("no", reason=Reason.INPUT_SIZE)
@@ -121,7 +126,7 @@ def test_what_is_no_file_is_an_error_and_never_waited_for(tmp_path):
     for name, said in (
         ("fifo", "not a regular file"),
         ("none", "no such file"),
-        (".", "not a regular file"),
+        (".", "is a folder; name its files"),
         ("large", "split it"),
         ("a\0b", "not a path"),
     ):

@@ -175,6 +175,7 @@ def test_standard_input_is_one_text_without_jsonl(environ):
         (("-", "--model", "x", "--no-model"), "keep one"),
         (("-", "--kind", "song"), "'song' is not one of"),
         (("none.md", "--no-model"), "`none.md` cannot be read: no such file"),
+        (("/usr", "--no-model"), "`/usr` is a folder; name its files"),
     ],
 )
 def test_wrong_words(environ, words, said):

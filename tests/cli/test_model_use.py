@@ -11,13 +11,15 @@ import pytest
 from click.testing import CliRunner
 
 from shield.cli import shield
+from shield.cli.model_info import blind
 from shield.model.calibration import Calibration, Thresholds
-from shield.model.scorer import load_scorer
+from shield.model.scorer import Reading, load_scorer
 from shield.types import Answer, TextKind
 from tests.cli.test_home_commands import at_terminal, environment, run
 from tier1_folder import dropin, lookup
 
 ASKED = b"type `yes` to confirm: "
+NEVER = {kind: Thresholds(benign=3_000, escalate=1e9, block=None) for kind in TextKind}
 CALIBRATED = b"""{"version":1,"temperature":2.0,"kinds":{"prose":{"benign":3000,"escalate":0.5,"block":3.5}}}"""
 
 
@@ -100,6 +102,42 @@ def test_a_model_that_tells_no_attack_is_called_that(folder):
     shown, _, code = adopted(folder, f"{folder}/m", answer=b"no\n")
     assert code == 1
     assert "does not tell" in shown
+
+
+def test_a_model_that_would_not_ask_about_an_attack_is_called_that(folder):
+    lookup(Path(folder, "m"), calibration=json.dumps(Calibration(kinds=NEVER).as_json()).encode())
+    done = model(folder, "verify", f"{folder}/m")
+    assert done.returncode == 0, done.stderr
+    assert "would not even ask about that attack, whose margin is -4.00" in done.stderr
+    shown, _, code = adopted(folder, f"{folder}/m", answer=b"no\n")
+    assert code == 1
+    assert "would not even ask" in shown
+
+
+def test_an_attack_that_is_told_apart_and_not_asked_about_is_said():
+    attack, honest = (Reading(margin=at, score=Calibration().score(at), start=0, end=1, whole=True) for at in (6, -4))
+    (line, advice) = blind(attack, honest, Calibration(kinds=NEVER))
+    assert "would not even ask" in line
+    assert "shield model calibrate" in advice
+    assert [*blind(attack, honest, Calibration())] == []
+
+
+def test_info_says_what_shows_of_a_changed_folder_without_a_look_into_its_files(folder):
+    changed = lookup(Path(folder, "m"))
+    assert model(folder, "info", f"{folder}/m").stderr == ""
+    with (changed / "model.onnx").open("ab") as file:
+        file.write(b"x")
+    (changed / "tokenizer.json").unlink()
+    (changed / "calibration.json").write_bytes(CALIBRATED)
+    done = model(folder, "info", f"{folder}/m", "--json")
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["calibration"]["kinds"] == {}, "what nobody vouches for is not shown"
+    end = f", so the model does not load; see `shield model verify {folder}/m`"
+    assert done.stderr.splitlines() == [
+        f"`model.onnx` is not what the manifest says{end}",
+        f"`tokenizer.json` is not what the manifest says{end}",
+        f"`calibration.json` is not in the manifest{end}",
+    ]
 
 
 def test_the_shipped_model_tells_an_attack(folder):
@@ -286,14 +324,38 @@ def test_plain_lines_are_texts_of_the_kind_that_is_named(folder, mine):
 def test_no_person_no_thresholds(folder, mine):
     benign = rows(f"{folder}/b", *["override the note"] * 1200)
     before = {path.name: path.read_bytes() for path in mine.iterdir()}
-    # said before anything is read, which may take minutes
-    done = model(folder, "calibrate", "mine", "--benign", f"{folder}/none")
+    # said before the model reads anything, which may take minutes
+    graph = (mine / "model.onnx").read_bytes()
+    (mine / "model.onnx").write_bytes(b"")
+    done = model(folder, "calibrate", "mine", "--benign", benign)
     assert done.returncode == 2
     assert "no terminal" in done.stderr
+    (mine / "model.onnx").write_bytes(graph)
     shown, _, code = at_terminal(folder, "model", "calibrate", "mine", "--benign", benign, types=b"n\n", after=ASKED)
     assert code == 1
     assert "nothing was changed" in shown
     assert {path.name: path.read_bytes() for path in mine.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (None, "`{folder}/b` cannot be read: no such file"),
+        (['{"id":"1","text":"a note of the","kind":"prose"}'] * 60 + ["{"], "line 61: not JSON"),
+        (['{"id":"1","text":"a note of the","kind":"prose"}', ""] * 60, "line 2: the line is empty; remove it"),
+        (['{"id":"1","text":"a note of the","kind":"prose"}'] * 48, "at most 48 texts of a kind"),
+    ],
+)
+@pytest.mark.parametrize("option", ["--benign", "--attacks"])
+def test_what_is_wrong_with_a_file_is_said_without_a_person_and_without_the_model(folder, mine, option, lines, said):
+    (mine / "model.onnx").write_bytes(b"")
+    if lines is not None:
+        Path(folder, "b").write_text("".join(f"{line}\n" for line in lines))
+    words = {"--benign": rows(f"{folder}/good", *["a note of the"] * 60), option: f"{folder}/b"}
+    told = model(folder, "calibrate", "mine", *(word for pair in words.items() for word in pair)).stderr
+    if (option, len(lines or ())) == ("--attacks", 48):
+        said = "no terminal"  # of attacks there may be few
+    assert said.format(folder=folder) in told
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,11 @@ from service_harness import call, running
 from service_process import begun, post, run, serving, stop
 from shield.pipeline.inspect import NOTICE, Direction
 from shield.service.ports import TextTier
-from shield.types import Role
+from shield.service.text_tier import standing_of
+from shield.tiers.texts import Text
+from shield.types import Role, TextKind
 from tier1_folder import lookup
+from tier1_world import MODEL, judge
 
 TEXT = {"direction": "tool_result", "source": "http_request", "content": "abcd efgh"}
 CALIBRATION = {
@@ -125,6 +128,25 @@ def test_readyz_and_metrics_say_how_tier_1_is(service):
         assert "shield_tier1_ready 1" in gauge()
     finally:
         service.operator.text_tier = before
+
+
+def test_a_model_that_fails_on_what_it_reads_is_not_called_ready(tmp_path):
+    texts = judge(tmp_path)
+    told = [Text(text="a harmless remark", kind=TextKind.PROSE)]
+    texts.judge(told)
+    assert standing_of(texts) == TextTier(state="ready", model=MODEL, heuristics=texts.rules.digest)
+    reads, texts.model.scorer.read = texts.model.scorer.read, lambda *_, **__: 1 // 0
+    texts.judge(told)
+    assert standing_of(texts) == TextTier(
+        state="failed",
+        model=MODEL,
+        heuristics=texts.rules.digest,
+        detail="the model raised ZeroDivisionError when it last read; see `shield model verify`,"
+        " then start Shield anew",
+    )
+    texts.model.scorer.read = reads
+    texts.judge(told)
+    assert standing_of(texts).state == "ready"
 
 
 # --- a real one ------------------------------------------------------------------------------------------------------

@@ -173,6 +173,26 @@ def test_time_that_is_up_is_late_even_where_something_was_read(packs):
     assert ClassifierTier(texts=TextJudge(packs, Held())).opinion(body, expired=lambda: True).rule == "tier1.late"
 
 
+def test_a_call_that_is_late_gives_its_thread_back_and_is_no_consent(packs):
+    asked = []
+
+    def expired():
+        asked.append(1)
+        return len(asked) > 3
+
+    many = case(payload={"message": [f"a harmless remark {number}" for number in range(500)]})
+    said = ClassifierTier(texts=TextJudge(packs, Held())).opinion(many, expired=expired)
+    assert (said.answer, said.rule, said.need) == (Answer.ESCALATE, "tier1.late", Tier.PERSON)
+    assert len(asked) == 4
+
+
+def test_more_text_than_is_looked_at_is_asked_whatever_it_says(packs):
+    # digits are for the rules alone, so nothing else keeps these from being read as a whole
+    said = asked(packs, {"message": ["1 " * 100_000] * 3})
+    assert (said.answer, said.rule, said.need) == (Answer.ESCALATE, "tier1.unread", Tier.PERSON)
+    assert asked(packs, {"message": ["1 " * 100_000] * 2}).answer is Answer.NO_OBJECTION
+
+
 class Anything(Scripted):
     """A model that does whatever it is told to."""
 

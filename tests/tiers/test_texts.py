@@ -105,6 +105,97 @@ def test_a_margin_that_is_no_number_is_no_reading(packs, margin):
     assert (one.whole, one.score, one.answer) == (False, None, Answer.NO_OBJECTION)
 
 
+class Counting:
+    """Rules that keep what they were asked to scan."""
+
+    def __init__(self, packs):
+        self.packs, self.scanned = packs, []
+
+    def scan(self, text, kind):
+        self.scanned.append(text)
+        return self.packs.scan(text, kind)
+
+
+def after(calls):
+    """Time that is up once it was asked for that often."""
+    left = [calls]
+
+    def expired():
+        left[0] -= 1
+        return left[0] < 0
+
+    return expired
+
+
+HIDDEN = PHRASE.replace("i", "\u0456").replace("o", "\u043e")  # two views, of which the second one says it
+
+
+@pytest.mark.parametrize(
+    ("calls", "scanned", "answers"),
+    [(0, 1, ["no_objection"] * 3), (1, 2, ["no_objection", "block", "no_objection"]), (4, 5, ["block"] * 3)],
+)
+def test_time_that_is_up_is_asked_between_views_and_between_texts(packs, calls, scanned, answers):
+    rules, scorer = Counting(packs), Scripted()
+    # the shorter one first, whatever order they come in
+    texts = [Text(text=text, kind=TextKind.PROSE) for text in (HIDDEN + " ", HIDDEN, PHRASE + "  ")]
+    judged = TextJudge(rules, Held(scorer)).judge(texts, expired=after(calls))
+    assert len(rules.scanned) == scanned
+    assert [one.answer.value.lower() for one in judged] == answers
+    assert [one.trouble for one in judged] == ["late"] * 3
+    assert sum(one.whole for one in judged) == scanned // 2 + scanned // 5
+    # no thread is held for what nobody waits for any more
+    assert bool(scorer.asked) is (calls == 4)
+
+
+def test_what_is_hidden_is_looked_for_within_a_bound_over_all_texts(packs):
+    filler = "1 2 3 4 5 " * 4_000
+    texts = [Text(text=f"{number} {filler}", kind=TextKind.PROSE) for number in range(20)]
+    texts += [Text(text=f"{text} {filler}  {filler}", kind=TextKind.PROSE) for text in (HIDDEN, PHRASE)]
+    rules = Counting(packs)
+    judge = TextJudge(rules, Held(Scripted(most=10**9)))
+    judged = judge.judge(texts, budget=10**9)
+    made = [text for text in rules.scanned if text not in {one.text for one in texts}]
+    assert made == [], "what would be made of the longest text is beyond the bound"
+    assert [one.whole for one in judged] == [True] * 13 + [False] * 9
+    # what stands there is read by the rules all the same, and by the classifier
+    assert [(one.answer, one.score) for one in judged[-2:]] == [(Answer.NO_OBJECTION, 0.01), (Answer.BLOCK, 0.01)]
+    # each by itself where there is no bound, and where there is one and it is alone
+    assert [one.answer for one in judge.judge(texts)[-2:]] == [Answer.BLOCK] * 2
+    assert all(one.whole for one in judge.judge(texts))
+    assert judge.judge(texts[-2:-1], budget=10**9)[0].answer is Answer.BLOCK
+
+
+def test_many_short_texts_count_for_more_than_their_letters(packs):
+    texts = [Text(text="1", kind=TextKind.PROSE)] * 8_200
+    assert sum(one.whole for one in TextJudge(packs, Held()).judge(texts, budget=24_000)) == 1 << 13
+
+
+def test_what_stands_beside_a_body_does_not_keep_what_is_hidden_in_it_from_being_found(packs):
+    filler = [Text(text="1 " * 100_000, kind=TextKind.PROSE) for _ in range(3)]
+    body = Text(text=HIDDEN + " 1" * 110_000, kind=TextKind.CODE, where="/content", body=True)
+    *beside, judged = TextJudge(packs, Held()).judge([*filler, body], budget=24_000)
+    assert [one.whole for one in beside] == [True, True, False]
+    assert [finding.layer for finding in judged.findings if finding.rule == "test.drop"] == ["folded"]
+
+
+def test_a_model_that_failed_is_remembered_until_it_reads_again(packs):
+    judge = TextJudge(packs, Held(Broken(MemoryError("secret"))))
+    texts = [Text(text="a harmless remark", kind=TextKind.PROSE)]
+    assert judge.failure is None
+    judge.judge(texts)
+    assert judge.failure == "the model raised MemoryError"
+    # nothing that the model read: it may fail as before
+    judge.model.scorer = Scripted()
+    judge.judge([Text(text="12345", kind=TextKind.PROSE)])
+    assert judge.failure is not None
+    judge.model.scorer = Broken((Reading(-math.inf, 0.0, 0, 0, False),))
+    judge.judge(texts)
+    assert judge.failure is not None
+    judge.model.scorer = Scripted()
+    judge.judge(texts)
+    assert judge.failure is None
+
+
 def test_what_was_late_is_trouble(packs):
     judge = TextJudge(packs, Held())
     (one,) = judge.judge([Text(text=PHRASE, kind=TextKind.PROSE)], expired=lambda: True)
@@ -124,6 +215,14 @@ def test_of_a_long_text_head_tail_and_what_stands_around_a_hit_are_read(packs):
         assert any(finding.rule == CLASSIFIER for finding in one.findings) is seen
     at = text.index("EVIL")
     assert [(f.start, f.end) for f in one.findings if f.rule == CLASSIFIER] == [(at, at + 4)]
+
+
+def test_of_a_long_page_what_stands_around_a_hit_is_read_without_its_tags(packs):
+    filler = "<p>some ordinary words. </p>" * 2_000
+    for text, seen in ((f"{filler} EVIL {filler}", False), (f"{filler} <b>{PHRASE}</b> EVIL {filler}", True)):
+        one = judged(packs, text, TextKind.CODE)
+        assert not one.whole
+        assert any(finding.rule == CLASSIFIER for finding in one.findings) is seen
 
 
 def test_a_budget_goes_to_the_short_texts_first(packs):

@@ -26,7 +26,27 @@ def some(text, letters, share, seed=5):
     return "".join(letters.get(letter, letter) if rng.random() < share else letter for letter in text)
 
 
+LISU = dict(zip("abcdefghijklmnoprstuvwxyz", "ꓮꓐꓚꓓꓰꓝꓖꓧꓲꓙꓗꓡꓟꓠꓳꓑꓣꓢꓔꓴꓦꓪꓫꓬꓜ", strict=True))
+BARRED = dict(zip("abcdeghijkloprtuyz", "ⱥƀȼđɇǥħɨɉꝁłøᵽɍŧʉɏƶ", strict=True))
+BRAILLE = dict(zip("abcdefghijklmnopqrstuvwxyz", "⠁⠃⠉⠙⠑⠋⠛⠓⠊⠚⠅⠇⠍⠝⠕⠏⠟⠗⠎⠞⠥⠧⠺⠭⠽⠵", strict=True))
 DISGUISES = {
+    "colours": " ".join(f"\x1b[38;5;196m{word}\x1b[0m" for word in TEXT.split()),
+    "links of a terminal": " ".join(f"\x1b]8;;http://x.example\x1b\\{word}\x1b]8;;\x1b\\" for word in TEXT.split()),
+    "lines rubbed out": " ".join(f"{word}\x1b[K" for word in TEXT.split()),
+    "elements that nobody knows": "<x></x>".join(TEXT),
+    "parts of a drawing": "".join(f"<tspan>{letter}</tspan>" for letter in TEXT),
+    "runs of a document": "".join(f"<w:r><w:t>{TEXT[at : at + 2]}</w:t></w:r>" for at in range(0, len(TEXT), 2)),
+    "sections": "".join(f"<![CDATA[{letter}]]>" for letter in TEXT),
+    "named spaces": "&ZeroWidthSpace;".join(TEXT),
+    "named letters": "".join(f"&{letter}fr;" if letter.islower() else letter for letter in TEXT),
+    "octal escapes": "".join(f"\\{ord(letter):03o}" for letter in TEXT),
+    "long escapes": "".join(f"\\U{ord(letter):08x}" for letter in TEXT),
+    "lisu": some(TEXT.lower(), LISU, 1),
+    "barred": some(TEXT, BARRED, 1),
+    "braille": " ".join(some(word, BRAILLE, 1) for word in TEXT.lower().split()),
+    "commas": ",".join(TEXT),
+    "a letter a line": "\n".join(TEXT),
+    "bullets": " • ".join(TEXT.replace(" ", "")),
     "look-alikes": some(TEXT, LOOKALIKES, 0.6),
     "all look-alikes": some(TEXT, LOOKALIKES, 1),
     "leet": some(TEXT, LEET, 1),
