@@ -12,9 +12,12 @@ import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
+from urllib.parse import unquote
 
 import re2  # type: ignore[import-untyped]  # the wheel ships no types
 
+from shield.facts.text_codes import from_bits, from_hex_numbers, from_numbers, within_base64
+from shield.facts.text_words import COMMON, words_of
 from shield.types import TextFact
 
 __all__ = ["layers", "names_only", "plain", "pointer"]
@@ -30,32 +33,21 @@ _LEAST = 16  # characters: shorter runs decode to something by chance
 _BASE64 = re2.compile(r"[A-Za-z0-9+/_-]{16,}={0,2}")
 _HEX = re2.compile(r"(?:[0-9a-fA-F]{2}){8,}|(?:\\x[0-9a-fA-F]{2}){4,}|(?:[0-9a-fA-F]{2}[ :]){7,}[0-9a-fA-F]{2}")
 _BASE32 = re2.compile(r"\b[A-Z2-7]{24,}={0,6}")
-_NUMBERS = re2.compile(r"\b(?:[0-9]{2,8}[ ,;\t\r\n]+){15,}[0-9]{2,8}\b")  # letters by their codes
-_PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2})+")
+# letters by their codes, whatever stands between them: `83, 89`, `83-89`, `chr(83)+chr(89)`
+_NUMBERS = re2.compile(r"(?:[0-9]{2,8}[^0-9]{1,32}){15,}[0-9]{2,8}")
+_HEX_NUMBERS = re2.compile(
+    r"(?:(?:0[xX]|[uU]\+)?[0-9a-fA-F]{2,8}[\s,;.:|/+\"'-]{1,6}){15,}(?:0[xX]|[uU]\+)?[0-9a-fA-F]{2,8}"
+    r"|(?:\\[xuU{']{0,2}[0-9a-fA-F]{2,8}[\s,;}]{0,6}){16,}"
+)
+_BITS = re2.compile(r"[01]{128,}")
+_PERCENT = re.compile(r"(?:%u[0-9a-fA-F]{4}|%[0-9a-fA-F]{2})+")
+_UNIT = re.compile(r"%u([0-9a-fA-F]{4})")
+_NAMED = re.compile(r"\\N\{([A-Za-z0-9 -]{2,90})\}")
+_LEAST_NAMED = 4  # letters by their names, from which on a text is written in them
+_MAX_APART = 16  # decoded runs that are looked for in vain in what all of them spell
 # RFC 2045, section 6.7, by what no setting and no query has: lines that go on, an equals sign, or three in a row
 _IS_QUOTED = re.compile(r"=\r?\n[^\n]*=(?:\r?\n|[0-9A-F]{2})|=3D|(?:=[0-9A-F]{2}){3}")
-_WORD = re.compile(r"[A-Za-z]{2,}")
-# Common words, English ones first: what holds two of them as rot13 writes them, and fewer as they are, is turned.
-_COMMON = frozenset(
-    """
-    about add after all also and answer any are assistant because been before but call can change check could curl
-    data day delete did does done email even every execute file find first for forward from get give good got has
-    have help her here his how ignore include instructions into its just keep know last let link look made make may
-    message more most must name need never new next not note now number off one only open order other our out over
-    page part password people please previous put reply right run said same say secret see send set she should show
-    some still system take tell text than thanks that the their them then there they thing this those through time
-    today token tomorrow two under until use user using very visit want was way week well were what when where which
-    while who will with without work would write yes you your
-    bitte das dem den der die ein eine ist mit nicht und von
-    avec dans des est les mais nous par pas pour sur une vous
-    como con del las los para por que sin una usted
-    che con dei del della gli nel non per questo sono
-    com dos ele mas uma
-    dat deze een het met naar niet van voor
-    aby jest nie oraz
-    """.split()  # noqa: SIM905  # a list literal of them would be three times as long
-)
-_TURNED = frozenset(codecs.encode(word, "rot13") for word in _COMMON)
+_TURNED = frozenset(codecs.encode(word, "rot13") for word in COMMON)
 _ANY_TURNED = re2.compile(rf"(?i)\b(?:{'|'.join(sorted(_TURNED))})\b")
 
 # Default ignorable code points and fillers that a reader does not see (Unicode 15, DerivedCoreProperties.txt), tags,
@@ -170,19 +162,39 @@ def _decoded(text: str, purse: _Purse) -> Iterable[tuple[str, str]]:
         yield "percent", decoded
     if len(text) < _LEAST:
         return
+    if "\\N{" in text:
+        written, named = _NAMED.subn(_from_name, text)
+        if named >= _LEAST_NAMED:
+            yield "names", written
     if "=" in text and _IS_QUOTED.search(text):
         yield "quoted", _from_quoted(text)
+    within = within_base64(text)
+    if within is not None:
+        yield "base64", within
     for name, pattern, decode in _RUNS:
-        for run in dict.fromkeys(match[0] for match in pattern.finditer(text)):
-            spelled = decode(run, purse)
-            if spelled is not None:
-                yield name, spelled
+        runs = dict.fromkeys(match[0] for match in pattern.finditer(text))
+        found = (spelled for run in runs if (spelled := decode(run, purse)) is not None)
+        for spelled in _apart(found, within) if name == "base64" and within is not None else found:
+            yield name, spelled
     if _ANY_TURNED.search(text):
         # lines may be too short to show it where the text as a whole does; or one of them stands among plain ones
         least = 0 if _is_turned(text) else 2
         turned = [line for line in text.splitlines() if _is_turned(line, least)]
         if turned:
             yield "rot13", codecs.decode("\n".join(turned), "rot13")
+
+
+def _apart(found: Iterable[str], within: str) -> Iterable[str]:
+    """What of `found` does not stand in `within`, in whose order they are: lines of one text say nothing by themselves.
+    Each one that is missed takes a look at all of it, so after `_MAX_APART` of them the others are told unseen."""
+    at = missed = 0
+    for spelled in found:
+        place = within.find(spelled, at) if missed < _MAX_APART else -1
+        if place < 0:
+            missed += 1
+            yield spelled
+        else:
+            at = place
 
 
 def _unseen(text: str) -> Iterable[tuple[str, str]]:
@@ -200,17 +212,21 @@ def _unseen(text: str) -> Iterable[tuple[str, str]]:
 
 def _is_turned(text: str, least: int = 2) -> bool:
     """Whether `text` holds `least` common words turned, and more of them than plain ones; or none of either."""
-    words = _words(text)
-    turned, common = len(words & _TURNED), len(words & _COMMON)
+    words = words_of(text)
+    turned, common = len(words & _TURNED), len(words & COMMON)
     return turned >= least and (turned > common or not turned + common)
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(text.lower()))
-
-
 def _from_percent(match: re.Match[str]) -> str:
-    return bytes.fromhex(match[0].replace("%", "")).decode("utf-8", "replace")
+    units = _UNIT.sub(lambda unit: chr(int(unit[1], 16)), match[0])
+    return unquote(units.encode("utf-16", "surrogatepass").decode("utf-16", "replace"), errors="replace")
+
+
+def _from_name(match: re.Match[str]) -> str:
+    try:
+        return unicodedata.lookup(match[1])
+    except KeyError:
+        return match[0]
 
 
 def _from_base64(run: str, purse: _Purse) -> str | None:
@@ -239,20 +255,6 @@ def _from_base32(run: str, _purse: _Purse) -> str | None:
         return None
 
 
-def _from_numbers(run: str, _purse: _Purse) -> str | None:
-    """Codes of letters, if they spell words; tables of numbers do not."""
-    numbers = re.findall(r"[0-9]+", run)
-    for base in (2, 10, 8):
-        try:
-            raw = bytes(int(number, base) for number in numbers)
-        except ValueError:
-            continue
-        spelled = _text(raw)
-        if spelled is not None and len(_words(spelled) & _COMMON) >= 2:
-            return spelled
-    return None
-
-
 def _from_quoted(text: str) -> str:
     def decode(match: re.Match[str]) -> str:
         decoded = bytes.fromhex(match[0].replace("=", "")).decode("utf-8", "replace")
@@ -278,7 +280,9 @@ _RUNS = (
     ("base64", _BASE64, _from_base64),
     ("base32", _BASE32, _from_base32),
     ("hex", _HEX, _from_hex),
-    ("numbers", _NUMBERS, _from_numbers),
+    ("numbers", _NUMBERS, lambda run, _: from_numbers(run)),
+    ("numbers", _HEX_NUMBERS, lambda run, _: from_hex_numbers(run)),
+    ("numbers", _BITS, lambda run, _: from_bits(run)),
 )
 
 

@@ -7,6 +7,7 @@ from itertools import islice
 
 from shield.actions.registry import FIELDS_BY_NAME, Field, FieldRole, lookup
 from shield.facts.text import names_only, pointer
+from shield.facts.text_codes import from_codes
 from shield.tiers.texts import Text
 from shield.types import Access, Action, Facts, Json, TextKind
 
@@ -46,9 +47,11 @@ def leaves(action: Action, facts: Facts) -> tuple[Text, ...]:
     file = type.name in _WRITERS and not speech
     inside = bool(written) and all(path.inside_workspace for path in written)
     found: list[Text] = []
+    together: list[str] = []
     names: list[str] = []
+    numbers: list[tuple[str, int]] = []
     for name, value in action.payload.items():
-        for text, where, key in _strings(value, pointer(name), name, names):
+        for text, where, key in _strings(value, pointer(name), name, names, numbers):
             field = type.fields.get(name) if key == name else None
             read = _text(field or FIELDS_BY_NAME.get(key.lower()), text, where, key)
             if field is None and read.kind in (TextKind.URL, TextKind.COMMAND) and _TALK.search(text):
@@ -57,9 +60,14 @@ def leaves(action: Action, facts: Facts) -> tuple[Text, ...]:
             if read.kind is TextKind.PROSE and ((file and where[1:] in _BODIES) or where == "/stdin"):
                 read = replace(read, kind=TextKind.CODE, body=file and inside)
             found.append(read)
+            if _said(read) or field is None or where != pointer(name):
+                together.append(text)
     if speech and type.name == "edit_file":
         found += _edited(action, facts)
-    return (*found, *_joined(found), *_named(names))
+    said = [text.text for text in found if _said(text)]
+    spelled = dict.fromkeys(_spelled(numbers))
+    joined = dict.fromkeys([*_joined(said), *_joined(together)])
+    return (*found, *(Text(text=text, kind=TextKind.PROSE) for text in (*spelled, *joined)), *_named(names))
 
 
 def unsaid(action: Action, facts: Facts) -> str | None:
@@ -102,9 +110,15 @@ def _text(field: Field | None, text: str, where: str, name: str) -> Text:
     return Text(text=text, kind=kind, where=where, name_only=identifier)
 
 
-def _strings(value: Json, where: str, field: str, names: list[str]) -> Iterator[tuple[str, str, str]]:
+def _said(text: Text) -> bool:
+    return text.kind is TextKind.PROSE and not text.name_only
+
+
+def _strings(
+    value: Json, where: str, field: str, names: list[str], numbers: list[tuple[str, int]]
+) -> Iterator[tuple[str, str, str]]:
     """The strings of a field's value in order: text, pointer, the name that it stands under (none for a name). Every
-    key is added to `names`."""
+    key is added to `names`, and every number, with the name that it stands under, to `numbers`."""
     names.append(field)
     if not names_only(field):
         yield field, where, ""
@@ -113,6 +127,8 @@ def _strings(value: Json, where: str, field: str, names: list[str]) -> Iterator[
         item, at, key = pending.pop()
         if isinstance(item, str):
             yield item, at, key
+        elif isinstance(item, int | float) and not isinstance(item, bool):
+            numbers.append((key, int(item) if item == int(item) else -1))
         elif isinstance(item, Mapping):
             names += item
             for name in item:
@@ -123,12 +139,24 @@ def _strings(value: Json, where: str, field: str, names: list[str]) -> Iterator[
             pending += [(inner, f"{at}/{index}", key) for index, inner in reversed(list(enumerate(item)))]
 
 
-def _joined(found: list[Text]) -> Iterator[Text]:
+def _joined(said: list[str]) -> Iterator[str]:
     """What is said in several strings, as one: short ones, and of long ones where they meet their neighbours."""
-    said = [text.text for text in found if text.kind is TextKind.PROSE and not text.name_only and text.text]
+    said = [text for text in said if text]
     if len(said) > 1:
-        ends = [text if len(text) <= 2 * _PIECE else f"{text[:_PIECE]}\n\n{text[-_PIECE:]}" for text in said]
-        yield Text(text=" ".join(ends), kind=TextKind.PROSE)
+        yield " ".join(
+            text if len(text) <= 2 * _PIECE else f"{text[:_PIECE]}\n\n{text[-_PIECE:]}" for text in said
+        )
+
+
+def _spelled(numbers: list[tuple[str, int]]) -> Iterator[str]:
+    """What numbers spell as the codes of letters: all of them in order, and those that stand under the same name."""
+    named: dict[str, list[int]] = {}
+    for name, code in numbers:
+        named.setdefault(name, []).append(code)
+    for codes in ([code for _, code in numbers], *named.values()):
+        text = from_codes(codes)
+        if text is not None:
+            yield text
 
 
 def _named(names: list[str]) -> Iterator[Text]:
