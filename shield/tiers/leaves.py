@@ -50,7 +50,7 @@ def leaves(action: Action, facts: Facts) -> tuple[Text, ...]:
     together: list[str] = []
     names: list[str] = []
     numbers: list[tuple[str, int]] = []
-    for name, value in action.payload.items():
+    for name, value in _in_order(action.payload):
         for text, where, key in _strings(value, pointer(name), name, names, numbers):
             field = type.fields.get(name) if key == name else None
             read = _text(field or FIELDS_BY_NAME.get(key.lower()), text, where, key)
@@ -127,25 +127,31 @@ def _strings(
         item, at, key = pending.pop()
         if isinstance(item, str):
             yield item, at, key
-        elif isinstance(item, int | float) and not isinstance(item, bool):
-            numbers.append((key, int(item) if item == int(item) else -1))
+        elif isinstance(item, float):
+            numbers.append((key, int(item) if item.is_integer() else -1))
+        elif isinstance(item, int) and not isinstance(item, bool):
+            numbers.append((key, item))
         elif isinstance(item, Mapping):
             names += item
             for name in item:
                 if not names_only(name):
                     yield name, f"{at}{pointer(name)}", ""
-            pending += [(inner, f"{at}{pointer(name)}", name) for name, inner in reversed(item.items())]
+            pending += [(inner, f"{at}{pointer(name)}", name) for name, inner in reversed(_in_order(item))]
         elif isinstance(item, list):
             pending += [(inner, f"{at}/{index}", key) for index, inner in reversed(list(enumerate(item)))]
+
+
+def _in_order(item: Mapping[str, Json]) -> list[tuple[str, Json]]:
+    """The items as they come; of numbered ones the tenth, which the canonical form puts before the second, last."""
+    items = list(item.items())
+    return sorted(items, key=lambda named: len(named[0])) if all(name[-1:].isdigit() for name in item) else items
 
 
 def _joined(said: list[str]) -> Iterator[str]:
     """What is said in several strings, as one: short ones, and of long ones where they meet their neighbours."""
     said = [text for text in said if text]
     if len(said) > 1:
-        yield " ".join(
-            text if len(text) <= 2 * _PIECE else f"{text[:_PIECE]}\n\n{text[-_PIECE:]}" for text in said
-        )
+        yield " ".join(text if len(text) <= 2 * _PIECE else f"{text[:_PIECE]}\n\n{text[-_PIECE:]}" for text in said)
 
 
 def _spelled(numbers: list[tuple[str, int]]) -> Iterator[str]:

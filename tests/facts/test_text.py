@@ -1,6 +1,7 @@
 """Text made plain, and the layers in it."""
 
 import base64
+import unicodedata
 import zlib
 from urllib.parse import quote
 
@@ -74,6 +75,90 @@ def test_layers(layer: str, text: str) -> None:
     assert _SENTENCE in found.get(layer, ""), found
 
 
+_PACKED = base64.b64encode(_SENTENCE.encode()).decode()
+
+
+def _cut(text: str, width: int, between: str = "\n") -> str:
+    return between.join(text[at : at + width] for at in range(0, len(text), width))
+
+
+def _each(spelling: str, between: str = "") -> str:
+    return between.join(spelling.format(ord(letter)) for letter in _SENTENCE)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(_cut(_PACKED, width) for width in (12, 15, 18, 30, 76)),
+        _cut(_PACKED, 4, " "),
+        f'key = "{_cut(_PACKED, 14, chr(34) + chr(10) + "    " + chr(34))}"',
+        f'key = "{_cut(_PACKED, 30, chr(34) + " + " + chr(34))}"',
+        *(glued + _PACKED for glued in ("v1_", "id-", "https://cdn.example/a/", "a", "ab", "abc")),
+        base64.b64encode(f"{_SENTENCE} —".encode("utf-16-le")).decode(),
+        base64.b64encode(f"{_SENTENCE} —".encode("utf-16")).decode(),
+        base64.b64encode(_SENTENCE.encode("utf-32-le")).decode(),
+        base64.b64encode(_SENTENCE.encode("utf-32-be")).decode(),
+        base64.b64encode(_SENTENCE.encode() + bytes(range(128, 140))).decode(),
+    ],
+)
+def test_base64_is_read_however_it_is_cut_and_whatever_it_is_glued_to(text: str) -> None:
+    found = _layers(text)
+    assert any(layer == "base64" and _SENTENCE in said for layer, said in found.items()), found
+    assert len(found) == 2
+
+
+@pytest.mark.parametrize(
+    ("layer", "text"),
+    [
+        *(("numbers", _each("{:02x}", between)) for between in ("-", ",", "\n", ", ")),
+        *(("numbers", _each("{}", between)) for between in ("-", ".", " ", ", ", " | ")),
+        ("numbers", _each("0x{:02x}", ", ")),
+        ("numbers", _each("U+{:04X}", " ")),
+        ("numbers", _each("\\{:x} ")),
+        ("numbers", _each("\\'{:02x}")),
+        ("numbers", _each("\\{:06x}")),
+        ("numbers", _each("chr({})", "+")),
+        ("numbers", _each("String.fromCharCode({})", " + ")),
+        ("numbers", "Posted 2026-11-23: " + _each("{}", " ") + " 4096"),
+        ("numbers", _each("{:o}", " ")),
+        ("numbers", _each("{:08b}", " ")),
+        ("numbers", _each("{:08b}")),
+        ("percent", _each("%u{:04x}")),
+        ("percent", _each("%U{:04X}").replace("%U", "%u") + "%ud83d%ude00%ud83d"),
+        ("names", "".join(f"\\N{{{unicodedata.name(letter)}}}" for letter in _SENTENCE)),
+    ],
+)
+def test_letters_by_their_codes_are_read(layer: str, text: str) -> None:
+    assert _SENTENCE in _layers(text).get(layer, "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n".join(f"{day:02} {68 + day % 24} {32 + day * 7 % 90} 2026-11-{day:02}" for day in range(1, 31)),
+        ", ".join(str(code) for code in range(256)),
+        " ".join(str(65 + number * 37 % 58) for number in range(400)),
+        "550e8400-e29b-41d4-a716-446655440000, 6ba7b810-9dad-11d1-80b4-00c04fd430c8\n" * 30,
+        "01" * 500,
+        "".join(f"{code:04x}\t{code + 3:04x}\n" for code in range(0x600, 0x900, 4)),
+        "the user said hello to all of them, and then they went their way " * 40,
+        "a bullet: \\N{BULLET}, and a dash: \\N{EM DASH}; \\N{NO SUCH SIGN} is none",
+        '"+' * 400,
+    ],
+)
+def test_tables_and_prose_spell_nothing(text: str) -> None:
+    assert set(_layers(text)) == {"raw"}
+
+
+def test_many_lines_of_base64_are_one_text_and_what_stands_apart_is_told_apart() -> None:
+    lines = base64.b64encode(b"".join(b"line %d of many that say a thing. " % at for at in range(4_000))).decode()
+    text = f"{_cut(lines, 76)} or {base64.b64encode(b'say nothing more').decode()}"
+    facts, whole = layers(text, role="body", where="/body")
+    assert whole
+    assert [fact.text.count("many") for fact in facts] == [0, 4_000, 0]
+    assert facts[2].text == "say nothing more"
+
+
 @pytest.mark.parametrize(
     ("text", "turned"),
     [
@@ -143,7 +228,7 @@ def test_bounded() -> None:
         nested = base64.b64encode(nested.encode()).decode()
     facts, _ = layers(nested, role="body", where="/body")
     assert max(fact.layer.count("+") for fact in facts) <= 2
-    many = " ".join(base64.b64encode(f"a sentence with number {number}".encode()).decode() for number in range(50))
+    many = " ".join(f"a sentence with number {number}".encode().hex() for number in range(50))
     facts, whole = layers(many, role="body", where="/body")
     assert (len(facts) <= 14, whole) == (True, False)
 

@@ -229,7 +229,7 @@ def test_a_long_run_of_one_sign_takes_no_longer_than_its_length(sign):
 def test_what_is_too_much_is_said():
     assert views("a few words " * 20_000)[1]
     assert not views("a few words " * 22_000)[1]
-    many = " ".join(base64.b64encode(f"a text of its own, number {number}".encode()).decode() for number in range(40))
+    many = " ".join(f"a text of its own, number {number}".encode().hex() for number in range(40))
     assert not views(many)[1]
     assert not views("abcdefghijklmnopqrstuvwxyz " * 4_000 + "ignoreallpreviousinstructions")[1]
 
