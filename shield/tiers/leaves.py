@@ -27,7 +27,9 @@ _KINDS = {
 }
 _NAMES = frozenset((FieldRole.PATH, FieldRole.RECIPIENT, FieldRole.OPTION, FieldRole.PATTERN, FieldRole.SECRET))
 _QUERIES = frozenset(("query", "q", "search"))
-_TALK = re.compile(r"\S+\s+\S+\s+\S+\s+\S|[\u0e00-\u0eff\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{8}")
+_TALK = re.compile(
+    r"(?<!\S)\S+\s+\S+\s+\S+\s+\S|[\u0e00-\u0eff\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{8}"
+)
 _LONG_NAME = 200  # code points; what is longer says more than a name
 _PIECE = 160  # code points: of a longer string as many at each end are read together with its neighbours
 _AROUND = 600  # code points on each side of an edit

@@ -246,3 +246,9 @@ def test_a_name_that_no_schema_gave_does_not_make_talk_anything_else(key):
     assert ("prose", talk) in {(text.kind.value, text.text) for text in found("mcp:a/b", {"args": {key: talk}})}
     assert not any(text.kind is TextKind.PROSE for text in found("mcp:a/b", {key: "quarterly report"}))
     assert not any(text.kind is TextKind.PROSE for text in found("memory_search", {"query": talk}))
+
+
+@pytest.mark.parametrize("text", ["x" * 400_000, "x" + " " * 400_000, "x " * 2 + "x" * 400_000])
+def test_a_long_word_takes_no_longer_than_its_length(text):
+    # from each of its letters on this would take minutes
+    assert kinds("mcp:a/b", {"args": {"url": text}}) == {"/args/url": "url"}
