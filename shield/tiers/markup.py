@@ -112,7 +112,8 @@ def _parts(text: str) -> Iterator[tuple[int, str, bool]]:
         yield match.start(), "\n" if name.lower() in _LINES else "", True
         for kept in _ATTRIBUTE.finditer(text, match.end(1), at - 1):
             said, value = kept[1], kept[2]
-            if _says(said):
+            # INVARIANT: a name that is dropped has a value beside it: with nothing there it would be a word of its own
+            if _says(said) or (_COMPOUND.match(said.lower()) and (value or "''").strip("\"'") == ""):
                 yield kept.start() - 1, f" {said} ", False
             if value is not None:
                 quoted = value[0] in "\"'"

@@ -55,6 +55,7 @@ def test_a_name_that_says_something_is_kept_and_one_of_html_is_not():
         "1",
         "a",
     ]
+    assert source('<p data-ignore @all="" on-previous>').text.split() == ["data-ignore", "@all", "on-previous"]
     assert source("<input disabled onclick='f()' @click=g :key=h>").text.split() == ["f()", "g", "h"]
 
 
