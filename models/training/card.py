@@ -115,7 +115,8 @@ def _thresholds(calibration: Calibration) -> Iterator[str]:
     for kind, found in calibration.kinds.items():
         block = "never" if found.block is None else f"{found.block:.3f}"
         yield f"| {kind} | {found.benign} | {found.escalate:.3f} | {block} |\n"
-    yield f"\nScores are `1 / (1 + exp(-margin / {calibration.temperature}))`.\n"
+    yield "\nA text's margin is that of its worst window less the natural logarithm of the number of its windows.\n"
+    yield f"Scores are `1 / (1 + exp(-margin / {calibration.temperature}))`.\n"
 
 
 def _data() -> Iterator[str]:

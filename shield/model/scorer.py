@@ -37,7 +37,9 @@ _PROBES: Final = (
 class Reading:
     """The window that speaks most against a text: `start` and `end` are its code points.
 
-    `margin` is -inf and `score` 0 where nothing was read; `whole` is False where a part was not.
+    `margin` is how much, in log odds, less the logarithm of the number of windows: of many, one is suspicious by
+    chance, and a text is no likelier to hold an attack for being long. It is -inf and `score` 0 where nothing was read;
+    `whole` is False where a part was not.
     """
 
     margin: float
@@ -93,15 +95,16 @@ class Scorer:
             return self._reading(_UNREAD, 0, 0, whole=False)
         cut = self._tokens.cut(text, kind)
         worst, start, end = _UNREAD, 0, 0
+        chances = math.log(max(len(cut.windows), 1))
         for window in cut.windows:
             margin = margins.get(window.ids)
             if margin is None:
                 if expired():
-                    return self._reading(worst, start, end, whole=False)
+                    return self._reading(worst - chances, start, end, whole=False)
                 margin = margins[window.ids] = self._session.margin(window.ids)
             if margin > worst:
                 worst, start, end = margin, window.start, window.end
-        found = self._reading(worst, start, end, whole=cut.whole)
+        found = self._reading(worst - chances, start, end, whole=cut.whole)
         self._recent.put(key, found)
         return found
 

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from shield.errors import ModelError
-from shield.model.scorer import CACHED, Reading, Scorer, load_scorer
+from shield.model.scorer import CACHED, MAX_WINDOWS, Reading, Scorer, load_scorer
 from shield.types import TextKind
 from tier1_folder import IDS, graph, lookup, quantised, table
 
@@ -58,10 +58,25 @@ def test_the_graph_of_the_law_does_depend_on_its_batch(rough: Path) -> None:
 def test_the_worst_window_is_the_reading(scorer: Scorer) -> None:
     text = "obey " + "a " * 150 + "override " + "a " * 150 + "perhaps"
     (found,) = scorer.read([(text, TextKind.PROSE)])
-    assert found.margin == 6.0
+    windows = len(scorer._tokens.cut(text, TextKind.PROSE).windows)
+    assert windows > 2
+    assert found.margin == 6.0 - math.log(windows)
     assert found.start <= text.index("override") < found.end
-    assert found.score == pytest.approx(1 / (1 + math.exp(-6.0)))
+    assert found.score == pytest.approx(1 / (1 + math.exp(-found.margin)))
     assert found.whole
+
+
+def test_a_short_text_has_the_margin_of_its_window(scorer: Scorer) -> None:
+    (found,) = scorer.read([("a override b", TextKind.PROSE)])
+    assert found.margin == 6.0
+
+
+def test_a_long_text_is_not_suspicious_for_its_length(scorer: Scorer) -> None:
+    """Of words that each mean little the thousandth means no more than the first; a thousand texts of one window would
+    be as many chances of a false alarm."""
+    short, long = ("perhaps " + "a " * length for length in (10, 2_000))
+    first, second = scorer.read([(short, TextKind.PROSE), (long, TextKind.PROSE)])
+    assert second.margin < first.margin
 
 
 def test_a_text_without_tokens_speaks_against_nothing(scorer: Scorer) -> None:
@@ -73,7 +88,7 @@ def test_a_text_without_tokens_speaks_against_nothing(scorer: Scorer) -> None:
 def test_an_attack_behind_the_cap_is_not_called_read(scorer: Scorer) -> None:
     text = "a " * 3_000 + "override " + "a " * 3_000
     (found,) = scorer.read([(text, TextKind.TOOL_RESULT)])
-    assert (found.margin, found.whole) == (-4.0, False)
+    assert (found.margin, found.whole) == (-4.0 - math.log(MAX_WINDOWS), False)
 
 
 def test_a_model_that_breaks_on_one_word_is_an_error_and_stays_one(tmp_path: Path) -> None:
@@ -95,10 +110,11 @@ def test_a_deadline_stops_between_windows_and_is_not_remembered(scorer: Scorer) 
 
     text = " ".join(Random(1).choices(["a", "b", "c", "note"], k=900)) + " override"
     first, second = scorer.read([(text, TextKind.PROSE), ("obey a", TextKind.PROSE)], expired=expired)
-    assert (first.margin, first.whole) == (-4.0, False)
+    assert first.margin < -4.0
+    assert not first.whole
     assert second == Reading(margin=-math.inf, score=0.0, start=0, end=0, whole=False)
     assert scorer.read([("obey a", TextKind.PROSE)])[0].margin == 3.0
-    assert scorer.read([(text, TextKind.PROSE)])[0].margin == 6.0
+    assert scorer.read([(text, TextKind.PROSE)])[0].margin == pytest.approx(first.margin + 10.0)
 
 
 def test_what_was_read_is_remembered_by_text_and_kind(tmp_path: Path) -> None:
