@@ -39,10 +39,12 @@ class Reader:
     lacking: str | None
 
     def scan(self, rows: Sequence[Row]) -> Iterator[Scanned]:
-        """One for each row, in order."""
+        """One for each row, in order. A text that the classifier breaks over takes no other one with it."""
         texts = [Text(text=row.text, kind=row.kind) for row in rows]
-        for row, found in zip(rows, self.judge.judge(texts), strict=True):
-            failed = found.trouble is not None and self.judge.model is not NO_MODEL
+        for row, text, judged in zip(rows, texts, self.judge.judge(texts), strict=True):
+            failed = judged.trouble is not None and self.judge.model is not NO_MODEL
+            found = self.judge.judge([text])[0] if failed and len(rows) > 1 else judged
+            failed = failed and found.trouble is not None
             unread = f"the classifier did not read it: {found.trouble}" if failed else None if found.whole else _LONG
             yield Scanned(row=row, findings=found.findings, score=found.score, unread=unread, failed=failed)
 
