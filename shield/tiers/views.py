@@ -19,6 +19,7 @@ VISIBLE = "visible"
 ESCAPES = "escapes"
 MARKUP = "markup"
 SOURCE = "source"
+FOLDED = "folded"
 _MAX_VIEWS = 24
 _MAX_FOLDED = 1 << 18  # code points of a view that are looked at for a disguise
 _MAX_MOVED = 1 << 16  # code points of a text whose offsets are followed through what a reader does not see
@@ -118,10 +119,12 @@ def _undone(text: str, looked: set[str]) -> tuple[list[_Made], bool]:
     letters in disguise before."""
     made: list[_Made] = []
     bare, tags = unmarked(text)
+    page = False
     if tags:
         made.append(_Made(MARKUP, bare, read=tags >= PAGE, more=True))
         words = source(text)
-        if words.tags >= PAGE:
+        page = words.tags >= PAGE
+        if page:
             made.append(_Made(SOURCE, words.text, read=True, more=False))
     written, escapes = unescaped(text)
     if escapes:
@@ -139,7 +142,11 @@ def _undone(text: str, looked: set[str]) -> tuple[list[_Made], bool]:
     looked.add(written)
     plainer, whole = folded(plain(written[:_MAX_FOLDED]))
     if plainer is not None:
-        made.append(_Made("folded", plainer, read=True, more=False))
+        made.append(_Made(FOLDED, plainer, read=not page, more=False))
+        # a page that is in disguise is read as any other: its words alone
+        words_alone, _ = folded(plain(source(written[:_MAX_FOLDED]).text)) if page else (None, True)
+        if words_alone is not None:
+            made.append(_Made(f"{SOURCE}+{FOLDED}", words_alone, read=True, more=False))
     backwards = turned(written[:_MAX_FOLDED])
     if backwards:
         made.append(_Made("turned", backwards, read=True, more=False))
