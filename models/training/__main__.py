@@ -17,6 +17,7 @@ def main() -> None:
     reader.add_argument("--out", type=Path, required=True, help="the folder of the run; the same one goes on")
     reader.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data" / "tier1", help="third-party rows")
     reader.add_argument("--dojo", type=Path, help="the wheel of agentdojo, to be scored on")
+    reader.add_argument("--web", type=Path, help="the folder with archives of pages (`models/training/web.py`)")
     reader.add_argument("--seed", type=int, default=20261122)
     reader.add_argument("--layers", default="0,2,5", help="which of the encoder's six layers are kept")
     reader.add_argument("--guess-steps", type=int, default=1_000, help="batches whose hidden pieces it guesses first")
@@ -30,6 +31,7 @@ def main() -> None:
         folder=given.out,
         data=given.data,
         dojo=given.dojo,
+        web=given.web,
         seed=given.seed,
         layers=tuple(int(layer) for layer in given.layers.split(",")),
         guess_steps=given.guess_steps,

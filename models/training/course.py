@@ -30,6 +30,7 @@ from models.training.ordinary import Part, ordinary
 from models.training.public import TRAINED, public
 from models.training.row import Row, read_rows, write_rows
 from models.training.vocabulary import Vocabulary, build_vocabulary
+from models.training.web import web
 from models.training.wide import WIDE_FILE, Wide, fit_wide, matched, save_wide
 
 __all__ = ["STAGE_FILE", "TRAINED_FOLDER", "Course", "CourseError", "run"]
@@ -56,12 +57,13 @@ class CourseError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Course:
-    """`data` holds third-party rows and may be missing; so may `dojo`, AgentDojo's wheel. Steps are batches of `batch`
-    texts, which `workers` processes draw; `wide_rows` are texts."""
+    """`data` holds third-party rows and may be missing; so may `dojo`, AgentDojo's wheel, and `web`, a folder with
+    archives of pages. Steps are batches of `batch` texts, which `workers` processes draw; `wide_rows` are texts."""
 
     folder: Path
     data: Path
     dojo: Path | None
+    web: Path | None
     seed: int
     layers: tuple[int, ...]
     guess_steps: int
@@ -89,8 +91,8 @@ def run(course: Course) -> Path:
     vocabulary.tokenizer.save(str(course.folder / TRAINED_FOLDER / "tokenizer.json"))
     if not (course.folder / TRAINED_FOLDER / WIDE_FILE).exists():
         save_wide(_wide(course, vocabulary, banks, pool, trained), course.folder / TRAINED_FOLDER)
-    write_rows(course.folder / "calibration.jsonl", calibration(course.data, banks, course.seed))
-    write_rows(course.folder / "held.jsonl", held(course.data, course.dojo, banks, course.seed))
+    write_rows(course.folder / "calibration.jsonl", calibration(course.data, course.web, banks, course.seed))
+    write_rows(course.folder / "held.jsonl", held(course.data, course.dojo, course.web, banks, course.seed))
     return course.folder / TRAINED_FOLDER
 
 
@@ -129,7 +131,8 @@ def _pool(course: Course) -> list[Row]:
     path = course.folder / "pool.jsonl"
     if not path.exists():
         own = ordinary(Random(course.seed), Part.TRAIN, _ORDINARY)
-        write_rows(path, [*public(course.data, TRAINED, Random(course.seed)), *own])
+        read = web(course.web, Part.TRAIN, Random(course.seed))
+        write_rows(path, [*public(course.data, TRAINED, Random(course.seed)), *own, *read])
     return list(read_rows(path))
 
 

@@ -13,6 +13,7 @@ from models.training.dojo import dojo
 from models.training.ordinary import Part, ordinary
 from models.training.public import CALIBRATED, HELD, public
 from models.training.row import KINDS, WRITTEN, WRITTEN_PAYLOADS, Row
+from models.training.web import web
 
 __all__ = ["calibration", "held"]
 
@@ -26,17 +27,18 @@ _APART = MappingProxyType({_SHORT: _SHORT, "page": "pages"})
 _ORDINARY_KINDS = tuple(kind for kind in KINDS if kind != "command")
 
 
-def calibration(data: Path, banks: Banks, seed: int) -> Iterator[Row]:
+def calibration(data: Path, archives: Path | None, banks: Banks, seed: int) -> Iterator[Row]:
     """Harmless texts that set the thresholds, by kind; hard ones of the banks are among them."""
     yield from public(data, CALIBRATED, Random(f"{seed} calibration public"))
     yield from ordinary(
         Random(f"{seed} calibration"), Part.CALIBRATE, dict.fromkeys(_ORDINARY_KINDS, _CALIBRATED), longest=_LONGEST
     )
+    yield from web(archives, Part.CALIBRATE, Random(f"{seed} calibration web"))
     yield from _written(load_banks(THRESHOLDS), banks, Random(f"{seed} calibration written"))
     yield from islice(harmless(banks, Random(f"{seed} calibration banks")), _GENERATED)
 
 
-def held(data: Path, wheel: Path | None, banks: Banks, seed: int) -> Iterator[Row]:
+def held(data: Path, wheel: Path | None, archives: Path | None, banks: Banks, seed: int) -> Iterator[Row]:
     """The rows of the report. Those of source `generated` only say that the banks were learnt; those of `WRITTEN`, by
     which recipes are chosen, what becomes of other writers' texts, half of whose harmless ones are meant to mislead."""
     sources = list(public(data, HELD, Random(f"{seed} held")))
@@ -46,6 +48,7 @@ def held(data: Path, wheel: Path | None, banks: Banks, seed: int) -> Iterator[Ro
     yield from ordinary(
         Random(f"{seed} ordinary"), Part.TEST, dict.fromkeys(_ORDINARY_KINDS, _ORDINARY), longest=_LONGEST
     )
+    yield from web(archives, Part.TEST, Random(f"{seed} web"))
     if wheel is not None:
         yield from dojo(wheel, Random(f"{seed} dojo"))
     others = load_banks(UNSEEN)

@@ -32,6 +32,7 @@ def course_in(folder):
         folder=folder,
         data=folder,
         dojo=None,
+        web=None,
         seed=1,
         layers=(0, 2, 5),
         guess_steps=1,
