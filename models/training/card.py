@@ -64,7 +64,7 @@ _LIMITS = """\
 - A chain of harmless steps, or a harmful act asked for in plain words, is not a matter of wording.
 - Ordinary administration and an intruder's use the same commands; what a command may do is decided by policy.
 - Texts in other languages than English were few in training; heuristics speak more of them.
-- Of a text of more than 32 windows, some 8,000 characters, it reads beginning and end, and Shield what stands around a
+- Of a text of more than 64 windows, some 20,000 characters, it reads beginning and end, and Shield what stands around a
   rule's hit too; the verdict says that it was not read as a whole.
 - Whoever can try wordings against it will find some that pass. It raises the price of an attack, no more.
 """

@@ -6,8 +6,11 @@ __all__ = ["spans"]
 def spans(count: int, *, size: int, step: int, most: int) -> tuple[tuple[tuple[int, int], ...], bool]:
     """Windows of at most `size` out of `count` tokens, each `step` behind the last, and whether they cover all.
 
-    Beyond `most` windows, which is at least 1, the first half of them stays and the other half ends with the text.
+    Where that would take more than `most`, which is at least 1, they lie as far apart as it takes, but share a quarter
+    of their tokens at least; beyond that the first half of them stays and the other half ends with the text.
     """
+    if most > 1:
+        step = min(max(step, -(-(count - size) // (most - 1))), max(step, size - size // 4))
     begins = list(range(0, max(count - size, 0) + step, step)) if count > size else [0] * bool(count)
     # the last begins where its end is the end of the text or beyond, so none lies wholly inside the one before
     found = [(begin, min(begin + size, count)) for begin in begins]
