@@ -18,7 +18,7 @@ from models.training.web import web
 __all__ = ["calibration", "held"]
 
 _ORDINARY = 3_000  # texts of a kind
-_LONGEST = 6_000  # letters: about as much as is read whole
+_LONGEST = 6_000  # letters; longer ones are among the pages of the web
 _CALIBRATED = 3_200  # of which some are left out, since training had their like
 _GENERATED = 1_500
 _SHORT = "short"

@@ -43,7 +43,7 @@ exception, other draws of the banks that the classifier learnt from. With 95 % i
 the same run: TF-IDF over character n-grams with logistic regression, fitted to what the classifier learnt from, and the
 detector of agent-governance-toolkit-core. The `dojo-*` are AgentDojo's injections in its environments, with each of its
 attacks, its goals alone, its documents and its tasks; `bipia-injected` are BIPIA's documents with one of its attacks in
-them; `web-pages` are pages of the web, each once as it was sent and once as text, up to 6,000 letters of it; machine-*
+them; `web-pages` are pages of the web, each once as it was sent and once as text, up to 20,000 letters; machine-*
 is the documentation, code and addresses of this machine's packages that were kept for it, `-long` what of it is longer
 than one window, up to 6,000 letters; `written-documents` are whole ones, each clean and with an attack in it, by
 writers who know nothing of this classifier, rich in ordinary orders and requests; `written-pages` are what a program

