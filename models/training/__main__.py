@@ -20,6 +20,7 @@ def main() -> None:
     reader.add_argument("--web", type=Path, help="the folder with archives of pages (`models/training/web.py`)")
     reader.add_argument("--seed", type=int, default=20261122)
     reader.add_argument("--layers", default="0,2,5", help="which of the encoder's six layers are kept")
+    reader.add_argument("--start", type=Path, help="a shipped model's folder: nothing is guessed or judged, it settles")
     reader.add_argument("--guess-steps", type=int, default=1_000, help="batches whose hidden pieces it guesses first")
     reader.add_argument("--judge-steps", type=int, default=1_600, help="batches that it then learns to judge")
     reader.add_argument("--settle-steps", type=int, default=400, help="batches that it judges at a lower rate at last")
@@ -34,11 +35,12 @@ def main() -> None:
         web=given.web,
         seed=given.seed,
         layers=tuple(int(layer) for layer in given.layers.split(",")),
-        guess_steps=given.guess_steps,
-        judge_steps=given.judge_steps,
+        guess_steps=0 if given.start else given.guess_steps,
+        judge_steps=0 if given.start else given.judge_steps,
         settle_steps=given.settle_steps,
         batch=given.batch,
         workers=given.workers,
+        start=given.start,
         wide_rows=given.wide_rows,
     )
     try:

@@ -2,7 +2,8 @@
 half the way that more texts at a lower rate then take it, its wide part, rows to score.
 
 A stage of training is skipped where its result is there, so a run that was cut off is started again with the same
-command, and after the banks have grown a folder whose `settled/` was removed learns what is new in an hour of a CPU."""
+command, and after the banks have grown a folder whose `settled/` was removed learns what is new in an hour of a CPU.
+So does one that starts from a shipped model, which stands for the first two stages."""
 
 import hashlib
 import json
@@ -28,6 +29,7 @@ from models.training.held import calibration, held
 from models.training.mistaken import MISTAKEN, mistaken
 from models.training.ordinary import Part, ordinary
 from models.training.public import TRAINED, public
+from models.training.reopened import reopened, started_from
 from models.training.row import Row, read_rows, write_rows
 from models.training.vocabulary import Vocabulary, build_vocabulary
 from models.training.web import web
@@ -58,7 +60,8 @@ class CourseError(ValueError):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Course:
     """`data` holds third-party rows and may be missing; so may `dojo`, AgentDojo's wheel, and `web`, a folder with
-    archives of pages. Steps are batches of `batch` texts, which `workers` processes draw; `wide_rows` are texts."""
+    archives of pages. Steps are batches of `batch` texts, which `workers` processes draw; `wide_rows` are texts.
+    `start` is the folder of a shipped model to go on from: its tokenizer stays, and all that it does is settle."""
 
     folder: Path
     data: Path
@@ -72,6 +75,7 @@ class Course:
     batch: int
     wide_rows: int
     workers: int = 0
+    start: Path | None = None
     log: TextIO = sys.stdout
 
 
@@ -100,6 +104,7 @@ def _settings(course: Course) -> dict[str, object]:
     """What the manifest of the model says of how it was trained."""
     return {
         "seed": course.seed,
+        "start": None if course.start is None else started_from(course.start),
         "layers": list(course.layers),
         "guess_steps": course.guess_steps,
         "judge_steps": course.judge_steps,
@@ -138,6 +143,8 @@ def _pool(course: Course) -> list[Row]:
 
 def _vocabulary(course: Course, banks: Banks, pool: Sequence[Row]) -> Vocabulary:
     tokenizer, rows = course.folder / "tokenizer.json", course.folder / "rows.json"
+    if course.start is not None:  # whose embeddings are not the pretrained ones any more
+        return Vocabulary(tokenizer=Tokenizer.from_file(str(course.start / "tokenizer.json")), rows=())
     if not rows.exists():
         texts = (row.text for row in islice(mixed(banks, pool, Random(course.seed + 5)), _VOCABULARY_ROWS))
         built = build_vocabulary(pretrained_folder(), texts)
@@ -162,7 +169,9 @@ def _guessed(course: Course, feed: Feed) -> DebertaV2ForSequenceClassification:
 
 
 def _judged(course: Course, feed: Feed) -> DebertaV2ForSequenceClassification:
-    """That encoder after it has learnt to tell attacks."""
+    """That encoder after it has learnt to tell attacks; or the one to start from."""
+    if course.start is not None:
+        return reopened(course.start)
     folder = course.folder / "judged"
     if (folder / _WEIGHTS).exists():
         return DebertaV2ForSequenceClassification.from_pretrained(folder)
