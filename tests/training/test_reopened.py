@@ -1,6 +1,5 @@
 """The weights of a shipped graph are those that it was made of, and a training goes on from them."""
 
-import io
 import json
 import shutil
 import string
@@ -16,13 +15,14 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # torch's, of its own parts
     from safetensors.torch import load_file
 
-    from models.training.course import TRAINED_FOLDER, Course, CourseError, run
+    from models.training.course import TRAINED_FOLDER, CourseError, run
     from models.training.encoder import Shape, fresh
     from models.training.export import export
     from models.training.reopened import ReopenError, reopened, started_from
     from models.training.row import Row, write_rows
     from models.training.vocabulary import SPECIAL, wordpiece
     from models.training.wide import Wide, save_wide
+    from training_course import course_in
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # the exporter's own
 
@@ -82,30 +82,12 @@ def test_another_graph_is_refused(shipped, tmp_path):
         reopened(tmp_path / "other")
 
 
-def course_in(folder, start):
-    return Course(
-        folder=folder,
-        data=folder,
-        dojo=None,
-        web=None,
-        seed=1,
-        layers=(0, 2, 5),
-        guess_steps=0,
-        judge_steps=0,
-        settle_steps=2,
-        batch=4,
-        wide_rows=64,
-        start=start,
-        log=io.StringIO(),
-    )
-
-
 def test_a_training_settles_from_there_with_the_same_pieces(shipped, tmp_path, monkeypatch):
     _, start = shipped
     for rows in ("calibration", "held"):
         monkeypatch.setattr(f"models.training.course.{rows}", lambda *_: iter(()))
     write_rows(tmp_path / "pool.jsonl", [Row(text=f"x{n}", label=0, kind="code", family="f") for n in range(10)])
-    assert run(course_in(tmp_path, start)) == tmp_path / TRAINED_FOLDER
+    assert run(course_in(tmp_path, start=start)) == tmp_path / TRAINED_FOLDER
     settled, before = load_file(tmp_path / TRAINED_FOLDER / "model.safetensors"), reopened(start).state_dict()
     assert any(not torch.equal(settled[name], before[name]) for name in settled)
     for name, weight in settled.items():
@@ -116,4 +98,4 @@ def test_a_training_settles_from_there_with_the_same_pieces(shipped, tmp_path, m
     assert pieces == json.loads((start / "tokenizer.json").read_text())
     assert json.loads((tmp_path / "course.json").read_text())["start"] == started_from(start)
     with pytest.raises(CourseError, match=r"begun with start sha256:"):
-        run(course_in(tmp_path, None))
+        run(course_in(tmp_path))

@@ -1,0 +1,131 @@
+"""`python -m models.training.reproduce OUT` (`make model`): the shipped model's training once more, from what its
+manifest says of it, and whether what comes of it lies in the intervals of its figures.
+
+Third-party rows have to be in `../shared/data/tier1`; pages of the web and AgentDojo come from PyPI and npm, and the
+model that the training started from, out of this repository's history. A run that was cut off goes on with the same
+command.
+"""
+
+import argparse
+import hashlib
+import io
+import json
+import subprocess
+import sys
+import tarfile
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from models.training.again import main as again
+from models.training.course import Course, CourseError, run
+from models.training.ship import ShipError, ship
+from models.training.web import PACKAGES, SOURCES
+
+__all__ = ["ReproduceError", "course_of", "started_with"]
+
+ROOT = Path(__file__).resolve().parents[2]
+SHIPPED = ROOT / "models" / "tier1"
+_DATA = ROOT.parent / "shared" / "data" / "tier1"
+_DOJO = "agentdojo==0.1.35"
+_GRAPH = "models/tier1/model.onnx"
+
+
+class ReproduceError(Exception):
+    """What is missing, and where it is looked for."""
+
+
+def course_of(model: Path, out: Path, *, data: Path, dojo: Path, web: Path, start: Path | None, seed: int) -> Course:
+    """The training that the manifest of `model` tells of, in `out`, with another seed."""
+    told = json.loads((model / "manifest.json").read_text(encoding="utf-8"))["made"]["course"]
+    return Course(
+        folder=out,
+        data=data,
+        dojo=dojo,
+        web=web,
+        start=start,
+        seed=seed,
+        layers=tuple(told["layers"]),
+        guess_steps=told["guess_steps"],
+        judge_steps=told["judge_steps"],
+        settle_steps=told["settle_steps"],
+        batch=told["batch"],
+        workers=told["workers"],
+        wide_rows=told["wide_rows"],
+    )
+
+
+def started_with(model: Path, out: Path, *, root: Path = ROOT) -> Path | None:
+    """The model that the training of `model` started from, as it stood in the repository at `root`, put into `out`;
+    None for one that started from nothing.
+
+    Raises:
+        ReproduceError: no commit of this checkout has it.
+    """
+    wanted = json.loads((model / "manifest.json").read_text(encoding="utf-8"))["made"]["course"].get("start")
+    if wanted is None:
+        return None
+    for commit in _git(root, "log", "--format=%H", "--", _GRAPH).decode().split():
+        if f"sha256:{hashlib.sha256(_git(root, 'show', f'{commit}:{_GRAPH}')).hexdigest()}" == wanted:
+            packed = _git(root, "archive", commit, str(Path(_GRAPH).parent))
+            with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+                archive.extractall(out, filter="data")
+            return out / Path(_GRAPH).parent
+    raise ReproduceError(
+        f"no commit here has the model {wanted} that this one was started from; "
+        "fetch the whole history (`git fetch --unshallow`)"
+    )
+
+
+def _git(root: Path, *arguments: str) -> bytes:
+    done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, check=False)  # noqa: S603, S607
+    if done.returncode:
+        raise ReproduceError(f"`git {' '.join(arguments)}`: {done.stderr.decode(errors='replace').strip()}")
+    return done.stdout
+
+
+def _fetched(folder: Path) -> Path:
+    """AgentDojo's wheel; beside it the archives of pages."""
+    folder.mkdir(parents=True, exist_ok=True)
+    pip = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--dest", str(folder)]
+    _fetch([*pip, "--no-binary", ":all:", *PACKAGES], folder)
+    _fetch([*pip, _DOJO], folder)
+    _fetch(["npm", "pack", "--silent", *SOURCES], folder)
+    return next(folder.glob("agentdojo-*.whl"))
+
+
+def _fetch(command: Sequence[str], folder: Path) -> None:
+    try:
+        done = subprocess.run(command, cwd=folder, stdout=subprocess.DEVNULL, check=False)  # noqa: S603
+    except OSError as error:
+        raise ReproduceError(f"`{command[0]}` cannot be run: {error.strerror}") from None
+    if done.returncode:
+        raise ReproduceError(f"`{' '.join(command)}` failed; what it said stands above")
+
+
+def main() -> int:
+    """Reads the command line. Exit status 0: all figures lie in the intervals, 1: some do not, 2: something is
+    missing."""
+    reader = argparse.ArgumentParser(prog="python -m models.training.reproduce", description=__doc__)
+    reader.add_argument("out", type=Path, help="the folder of the run; the same one goes on")
+    reader.add_argument("--data", type=Path, default=_DATA, help="third-party rows")
+    reader.add_argument("--seed", type=int, default=1, help="another one than that of the shipped model")
+    given = reader.parse_args()
+    try:
+        if not given.data.is_dir():
+            raise ReproduceError(f"third-party rows are missing: {given.data}; name their folder with `--data`")
+        dojo = _fetched(given.out / "web")
+        start = started_with(SHIPPED, given.out / "start")
+        course = course_of(
+            SHIPPED, given.out / "run", data=given.data, dojo=dojo, web=dojo.parent, start=start, seed=given.seed
+        )
+        run(course)
+        ship(course.folder, given.out / "tier1", today=datetime.now(UTC).date().isoformat())
+    except (CourseError, ReproduceError, ShipError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    return again([str(SHIPPED), str(given.out / "tier1")])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,82 @@
+"""What the shipped model was made of is found again: its settings in its manifest, what it started from in git."""
+
+import hashlib
+import json
+import subprocess
+import warnings
+
+import pytest
+
+pytest.importorskip("torch", reason="needs the extra `train`")
+pytest.importorskip("optimum.onnxruntime", reason="needs the extra `train`")
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # torch's, of its own parts
+    from models.training import reproduce
+    from models.training.course import _settings
+    from models.training.reproduce import SHIPPED, ReproduceError, course_of, main, started_with
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # torch, of its own scripts
+
+
+def git(root, *arguments):
+    identity = ("-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false")
+    subprocess.run(["git", "-C", str(root), *identity, *arguments], check=True, capture_output=True)
+
+
+def model_that_started_with(folder, start):
+    folder.mkdir()
+    (folder / "manifest.json").write_text(json.dumps({"made": {"course": {"start": start}}}))
+    return folder
+
+
+def digest(content):
+    return f"sha256:{hashlib.sha256(content).hexdigest()}"
+
+
+@pytest.fixture
+def history(tmp_path):
+    """A repository whose model was replaced twice."""
+    root = tmp_path / "root"
+    tier1 = root / "models" / "tier1"
+    tier1.mkdir(parents=True)
+    git(root, "init", "-q")
+    for name in ("one", "two", "three"):
+        (tier1 / "model.onnx").write_bytes(name.encode())
+        (tier1 / "tokenizer.json").write_text(f"of {name}")
+        git(root, "add", "-A")
+        git(root, "commit", "-q", "-m", name)
+    return root
+
+
+def test_what_it_started_from_comes_out_of_the_history_whole(history, tmp_path):
+    model = model_that_started_with(tmp_path / "model", digest(b"two"))
+    found = started_with(model, tmp_path / "out", root=history)
+    assert (found / "model.onnx").read_bytes() == b"two"
+    assert (found / "tokenizer.json").read_text() == "of two"
+
+
+def test_a_model_that_no_commit_has_is_said_to_be_missing(history, tmp_path):
+    model = model_that_started_with(tmp_path / "model", digest(b"four"))
+    with pytest.raises(ReproduceError, match="fetch the whole history"):
+        started_with(model, tmp_path / "out", root=history)
+
+
+def test_a_training_from_nothing_needs_none(tmp_path):
+    assert started_with(model_that_started_with(tmp_path / "model", None), tmp_path / "out", root=tmp_path) is None
+
+
+def test_the_settings_are_those_of_the_manifest(tmp_path):
+    told = json.loads((SHIPPED / "manifest.json").read_text())["made"]["course"]
+    start = tmp_path / "start"
+    start.mkdir()
+    (start / "model.onnx").write_bytes(b"x")
+    course = course_of(SHIPPED, tmp_path, data=tmp_path, dojo=tmp_path, web=tmp_path, start=start, seed=told["seed"])
+    assert _settings(course) == {**told, "start": digest(b"x")}
+
+
+def test_without_the_rows_nothing_is_fetched(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(reproduce, "_fetched", lambda _: pytest.fail("fetched"))
+    monkeypatch.setattr("sys.argv", ["reproduce", str(tmp_path / "out"), "--data", str(tmp_path / "missing")])
+    assert main() == 2
+    assert "third-party rows are missing" in capsys.readouterr().err
