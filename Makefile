@@ -72,7 +72,7 @@ bench-growth: build/installed build/peers/ready
 # the shipped classifier's training once more, with another seed: 75 minutes of two cores, less with a GPU
 build/train/ready: pyproject.toml | build
 	@test -x build/train/bin/python || $(PYTHON) -m venv build/train
-	@PIP_DISABLE_PIP_VERSION_CHECK=1 build/train/bin/pip -qq install '.[train]' scikit-learn
+	@PIP_DISABLE_PIP_VERSION_CHECK=1 build/train/bin/pip -qq install '.[train]'
 	@touch $@
 
 model: build/train/ready
