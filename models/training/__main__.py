@@ -7,6 +7,7 @@ from pathlib import Path
 import torch
 
 from models.training.course import Course, CourseError, run
+from models.training.reopened import ReopenError
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -45,7 +46,7 @@ def main() -> None:
     )
     try:
         run(course)
-    except CourseError as error:
+    except (CourseError, ReopenError) as error:
         reader.error(str(error))
 
 

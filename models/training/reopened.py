@@ -35,8 +35,14 @@ def reopened(folder: Path) -> DebertaV2ForSequenceClassification:
 
     Raises ReopenError for a model that was not made by `python -m models.training.ship`.
     """
-    model = DebertaV2ForSequenceClassification(AutoConfig.from_pretrained(folder))
-    graph = onnx.load(folder / _GRAPH).graph
+    try:
+        config = AutoConfig.from_pretrained(folder)
+        graph = onnx.load(folder / _GRAPH).graph
+    except (OSError, ValueError) as error:
+        raise ReopenError(f"{folder} is not the folder of a shipped model: {error}") from None
+    if config.model_type != "deberta-v2":
+        raise ReopenError(f"{folder} is not a model of `models.training.ship`: its type is {config.model_type}")
+    model = DebertaV2ForSequenceClassification(config)
     tensors = {tensor.name: torch.from_numpy(np.array(numpy_helper.to_array(tensor))) for tensor in graph.initializer}
     products = {node.name: node.input[1] for node in graph.node if node.op_type == "MatMulInteger"}
     try:
@@ -47,8 +53,11 @@ def reopened(folder: Path) -> DebertaV2ForSequenceClassification:
 
 
 def started_from(folder: Path) -> str:
-    """The digest that tells which model's weights these are."""
-    return f"sha256:{hashlib.sha256((folder / _GRAPH).read_bytes()).hexdigest()}"
+    """The digest that tells which model's weights these are. Raises ReopenError where there is none."""
+    try:
+        return f"sha256:{hashlib.sha256((folder / _GRAPH).read_bytes()).hexdigest()}"
+    except OSError as error:
+        raise ReopenError(f"{folder} is not the folder of a shipped model: {error}") from None
 
 
 @torch.no_grad()

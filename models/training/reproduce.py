@@ -19,6 +19,7 @@ from pathlib import Path
 
 from models.training.again import main as again
 from models.training.course import Course, CourseError, run
+from models.training.reopened import ReopenError
 from models.training.ship import ShipError, ship
 from models.training.web import PACKAGES, SOURCES
 
@@ -121,7 +122,7 @@ def main() -> int:
         )
         run(course)
         ship(course.folder, given.out / "tier1", today=datetime.now(UTC).date().isoformat())
-    except (CourseError, ReproduceError, ShipError) as error:
+    except (CourseError, ReopenError, ReproduceError, ShipError) as error:
         print(error, file=sys.stderr)
         return 2
     return again([str(SHIPPED), str(given.out / "tier1")])

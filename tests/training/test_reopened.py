@@ -82,6 +82,18 @@ def test_another_graph_is_refused(shipped, tmp_path):
         reopened(tmp_path / "other")
 
 
+def test_a_folder_without_a_model_and_a_model_of_another_kind_are_refused(shipped, tmp_path):
+    _, folder = shipped
+    with pytest.raises(ReopenError, match="not the folder of a shipped model"):
+        reopened(tmp_path)
+    with pytest.raises(ReopenError, match="not the folder of a shipped model"):
+        run(course_in(tmp_path / "run", start=tmp_path))
+    shutil.copyfile(folder / "model.onnx", tmp_path / "model.onnx")
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "bert"}))
+    with pytest.raises(ReopenError, match="its type is bert"):
+        reopened(tmp_path)
+
+
 def test_a_training_settles_from_there_with_the_same_pieces(shipped, tmp_path, monkeypatch):
     _, start = shipped
     for rows in ("calibration", "held"):
@@ -97,5 +109,5 @@ def test_a_training_settles_from_there_with_the_same_pieces(shipped, tmp_path, m
     pieces = json.loads((tmp_path / TRAINED_FOLDER / "tokenizer.json").read_text())
     assert pieces == json.loads((start / "tokenizer.json").read_text())
     assert json.loads((tmp_path / "course.json").read_text())["start"] == started_from(start)
-    with pytest.raises(CourseError, match=r"begun with start sha256:"):
+    with pytest.raises(CourseError, match=r"begun with .*start sha256:"):
         run(course_in(tmp_path))
