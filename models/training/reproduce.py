@@ -113,19 +113,20 @@ def main() -> int:
     reader.add_argument("--seed", type=int, default=1, help="another one than that of the shipped model")
     given = reader.parse_args()
     try:
+        out: Path = given.out.resolve()  # programs run in folders of it
         if not given.data.is_dir():
             raise ReproduceError(f"third-party rows are missing: {given.data}; name their folder with `--data`")
-        dojo = _fetched(given.out / "web")
-        start = started_with(SHIPPED, given.out / "start")
+        dojo = _fetched(out / "web")
+        start = started_with(SHIPPED, out / "start")
         course = course_of(
-            SHIPPED, given.out / "run", data=given.data, dojo=dojo, web=dojo.parent, start=start, seed=given.seed
+            SHIPPED, out / "run", data=given.data, dojo=dojo, web=dojo.parent, start=start, seed=given.seed
         )
         run(course)
-        ship(course.folder, given.out / "tier1", today=datetime.now(UTC).date().isoformat())
+        ship(course.folder, out / "tier1", today=datetime.now(UTC).date().isoformat())
     except (CourseError, ReopenError, ReproduceError, ShipError) as error:
         print(error, file=sys.stderr)
         return 2
-    return again([str(SHIPPED), str(given.out / "tier1")])
+    return again([str(SHIPPED), str(out / "tier1")])
 
 
 if __name__ == "__main__":

@@ -80,3 +80,17 @@ def test_without_the_rows_nothing_is_fetched(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["reproduce", str(tmp_path / "out"), "--data", str(tmp_path / "missing")])
     assert main() == 2
     assert "third-party rows are missing" in capsys.readouterr().err
+
+
+def test_programs_are_sent_to_the_folder_that_was_named_from_here(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(reproduce, "_fetched", lambda folder: asked.append(folder) or tmp_path / "wheel")
+    monkeypatch.setattr(reproduce, "started_with", lambda *_: None)
+    monkeypatch.setattr(reproduce, "run", lambda course: asked.append(course.folder))
+    monkeypatch.setattr(reproduce, "ship", lambda run, out, **_: asked.append(out))
+    monkeypatch.setattr(reproduce, "again", lambda given: asked.append(given) or 0)
+    monkeypatch.setattr("sys.argv", ["reproduce", "made", "--data", str(tmp_path)])
+    monkeypatch.chdir(tmp_path)
+    assert main() == 0
+    made = tmp_path / "made"
+    assert asked == [made / "web", made / "run", made / "tier1", [str(SHIPPED), str(made / "tier1")]]
