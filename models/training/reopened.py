@@ -1,7 +1,7 @@
 """A shipped model as one that can be trained: its weights, read back out of the graph that `export` made of them.
 
 What 8 bits rounded away stays away. The embeddings of relative positions are in the graph as each layer's keys of them
-only, and are solved for. So the margins are those of the graph but for a few hundredths (`tests/training`).
+only, and are solved for. So the margins are those of the graph, but for what 8 bits of activation do (`RESULTS.md`).
 """
 
 import hashlib
