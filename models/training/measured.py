@@ -123,7 +123,8 @@ def _caught(judge: TextJudge, payloads: Sequence[Sequence[str]]) -> int:
     found = 0
     for texts in payloads:
         judged: Sequence[Judged] = judge.judge([Text(text=text, kind=TextKind.TOOL_RESULT) for text in texts])
-        together = judge.judge(across(judged, TextKind.TOOL_RESULT))
+        passed = [one.text.text for one in judged if one.answer is not Answer.BLOCK]
+        together = judge.judge(across(passed, TextKind.TOOL_RESULT))
         found += any(one.answer in _LEVELS or not one.whole for one in (*judged, *together))
     return found
 

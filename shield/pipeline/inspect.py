@@ -1,14 +1,16 @@
 """Text that comes in from a user, a tool or a model: secrets taken out, judged by tier 1, recorded, then given back.
 
-INVARIANT: what is blocked is not given back, and what nobody could read as a whole is not called trusted.
+INVARIANT: what is blocked is not given back, and what nobody could read as a whole is not called trusted; what is given
+back is judged as it is given, not only as it came.
 """
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from shield.facts.secrets import redact
+from shield.facts.text import plain
 from shield.pipeline.ports import Recorder
 from shield.tiers.classifier import ClassifierTier, evidence
 from shield.tiers.texts import Judged, Text, strength
@@ -25,9 +27,10 @@ from shield.types import (
     TextKind,
 )
 
-__all__ = ["NOTICE", "UNTRUSTED", "Direction", "Inspection", "Inspector", "Seen", "across", "recorded"]
+__all__ = ["BARE", "NOTICE", "UNTRUSTED", "Direction", "Inspection", "Inspector", "Seen", "across", "recorded"]
 
 UNTRUSTED = Labels(integrity="untrusted")
+BARE = "bare"  # the layer of what stands together only when the secrets between it are gone
 _READ_MAX = 48_000  # code points that the classifier reads of one result
 _SEAM = 300  # code points of a part that are read together with what stands before and behind it
 
@@ -107,13 +110,19 @@ class Inspector:
         )
 
     async def look(self, parts: Sequence[OutcomePart], kind: TextKind) -> Seen:
-        """What the parts come to: each judged by itself, and those that pass across their seams, for a model reads
-        them one after the other. Never raises; nothing is recorded."""
-        texts = tuple(Text(text=part.text, kind=kind, where=part.role) for part in parts)
-        shown, redactions = await asyncio.to_thread(_redacted, parts)
-        judged = await self._judged(texts)
-        meeting = await self._judged(across(judged, kind))
-        return _seen(parts, shown, redactions, judged, meeting)
+        """What the parts come to: each judged by itself, with and without the secrets that are taken out of it, and
+        those that pass across their seams, for a model reads them one after the other. Never raises; nothing is
+        recorded."""
+        cleared = await asyncio.to_thread(lambda: [_clear(part) for part in parts])
+        judged = await self._judged([Text(text=part.text, kind=kind, where=part.role) for part in parts])
+        # INVARIANT: words that only stand together once a secret between them is gone are read as they will stand
+        bare = [Text(text=one.bare, kind=kind, where=part.role) for one, part in zip(cleared, parts, strict=True)]
+        changed = [place for place, one in enumerate(cleared) if one.redactions]
+        again = await self._judged([bare[place] for place in changed])
+        judged = _both(judged, dict(zip(changed, again, strict=True)))
+        passed = [text.text for text, one in zip(bare, judged, strict=True) if one.answer is not Answer.BLOCK]
+        meeting = await self._judged(across(passed, kind))
+        return _seen(parts, cleared, judged, meeting)
 
     async def _judged(self, texts: Sequence[Text]) -> Sequence[Judged]:
         if not any(text.text for text in texts):
@@ -137,12 +146,54 @@ def recorded(seen: Seen) -> dict[str, Json]:
     }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Clear:
+    """A part without its secrets: `shown` says where they stood, `bare` does not."""
+
+    shown: str
+    bare: str
+    redactions: tuple[Redaction, ...]
+
+
+def _clear(part: OutcomePart) -> _Clear:
+    shown, found = redact(part.text)
+    pieces, at = [], 0
+    for secret in found:
+        pieces.append(part.text[at : secret.start])
+        at = secret.end
+    return _Clear(
+        shown=shown,
+        bare="".join((*pieces, part.text[at:])),
+        redactions=tuple(
+            Redaction(kind=secret.kind, role=part.role, start=secret.start, end=secret.end) for secret in found
+        ),
+    )
+
+
+def _both(judged: Sequence[Judged], again: Mapping[int, Judged]) -> list[Judged]:
+    """What was judged of each part, and of those in `again` what is left of it. Places there are those of another text,
+    so of what is found anew only that it was found is told."""
+    return [_stricter(one, again[place]) if place in again else one for place, one in enumerate(judged)]
+
+
+def _stricter(one: Judged, other: Judged) -> Judged:
+    known = {(finding.rule, finding.answer) for finding in one.findings}
+    new = [
+        replace(finding, layer=BARE, start=0, end=len(one.text.text))
+        for finding in other.findings
+        if (finding.rule, finding.answer) not in known
+    ]
+    return replace(
+        one,
+        findings=tuple(sorted((*one.findings, *new), key=lambda finding: -strength(finding.answer))),
+        answer=max(one.answer, other.answer, key=strength),
+        whole=one.whole and other.whole,
+        trouble=one.trouble if one.trouble is not None else other.trouble,
+    )
+
+
 def _seen(
-    parts: Sequence[OutcomePart],
-    shown: Sequence[str],
-    redactions: tuple[Redaction, ...],
-    judged: Sequence[Judged],
-    across: Sequence[Judged],
+    parts: Sequence[OutcomePart], cleared: Sequence[_Clear], judged: Sequence[Judged], across: Sequence[Judged]
 ) -> Seen:
     given: list[OutcomePart] = []
     withheld: list[str] = []
@@ -151,11 +202,11 @@ def _seen(
     meeting = [one for one in across if strength(one.answer) > most or not one.whole or one.trouble is not None]
     # INVARIANT: which of the parts that passed is needed for it is not known, so none of them is given
     together = any(one.answer is Answer.BLOCK for one in meeting)
-    for part, text, one in zip(parts, shown, judged, strict=True):
-        if together or one.answer is Answer.BLOCK:
+    for part, one, said in zip(parts, cleared, judged, strict=True):
+        stopped = together or said.answer is Answer.BLOCK
+        if stopped:
             withheld.append(part.role)
-            text = NOTICE  # noqa: PLW2901  # what is given in its place
-        given.append(OutcomePart(role=part.role, text=text))
+        given.append(OutcomePart(role=part.role, text=NOTICE if stopped else one.shown))
     judged = [*judged, *meeting]
     decision = max((_decision(one) for one in judged), key=_RANK.__getitem__, default=Decision.ALLOW)
     findings = [finding for one in judged for finding in one.findings]
@@ -163,16 +214,17 @@ def _seen(
         decision=decision,
         parts=tuple(given),
         labels=Labels() if decision is Decision.ALLOW else UNTRUSTED,
-        redactions=redactions,
+        redactions=tuple(redaction for one in cleared for redaction in one.redactions),
         findings=tuple(sorted(findings, key=lambda finding: -strength(finding.answer))),
         withheld=tuple(withheld),
         evidence=evidence(judged),
     )
 
 
-def across(judged: Sequence[Judged], kind: TextKind) -> tuple[Text, ...]:
-    """The parts that were not blocked as one text, in words and in pieces of words; of long ones head and tail."""
-    said = [one.text.text for one in judged if one.answer is not Answer.BLOCK and one.text.text]
+def across(said: Sequence[str], kind: TextKind) -> tuple[Text, ...]:
+    """Parts as one text, in words and in pieces of words; of long ones head and tail. Blanks count as one: a reader
+    skips them, and they would push the words of a part away from its seam."""
+    said = [words for words in (" ".join(plain(text).split()) for text in said) if words]
     if len(said) < 2:
         return ()
     ends = [text if len(text) <= 2 * _SEAM else f"{text[:_SEAM]}\n\n{text[-_SEAM:]}" for text in said]
@@ -184,18 +236,6 @@ def _decision(judged: Judged) -> Decision:
         return Decision.BLOCK
     plain = judged.answer is Answer.NO_OBJECTION and judged.whole and judged.trouble is None
     return Decision.ALLOW if plain else Decision.ESCALATE
-
-
-def _redacted(parts: Sequence[OutcomePart]) -> tuple[tuple[str, ...], tuple[Redaction, ...]]:
-    shown: list[str] = []
-    redactions: list[Redaction] = []
-    for part in parts:
-        text, found = redact(part.text)
-        shown.append(text)
-        redactions += [
-            Redaction(kind=secret.kind, role=part.role, start=secret.start, end=secret.end) for secret in found
-        ]
-    return tuple(shown), tuple(redactions)
 
 
 NOTICE = (

@@ -4,6 +4,7 @@ INVARIANT: it never answers ALLOW; a model that is missing, broken or late is an
 heuristics found holds without it.
 """
 
+import asyncio
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -43,13 +44,17 @@ class ClassifierTier:
     tier: Tier = Tier.CLASSIFIER
 
     async def judge(self, case: Case) -> Opinion:
-        """The opinion, or that it was late. Never raises."""
+        """The opinion, or that it was late and what the rules say at sight. Never raises."""
         try:
             until = self.monotonic() + _READING * self.deadline_s
             work = partial(self.opinion, case, expired=lambda: self.monotonic() > until)
             return await self.threads.run(work, within_s=self.deadline_s)
         except TimeoutError:
-            return _not_read(LATE, ())
+            late = partial(self._at_sight, case)
+        except Exception as error:  # noqa: BLE001  # INVARIANT: no thread to look at it is no consent
+            return _not_read(f"failed: {error.__class__.__name__}", ())
+        try:
+            return await asyncio.to_thread(late)
         except Exception as error:  # noqa: BLE001  # INVARIANT: no thread to look at it is no consent
             return _not_read(f"failed: {error.__class__.__name__}", ())
 
@@ -63,16 +68,30 @@ class ClassifierTier:
             return _not_read(f"failed: {error.__class__.__name__}", ())
 
     async def look(self, texts: Sequence[Text], *, budget: int) -> Sequence[Judged]:
-        """What some texts come to, within the deadline; those that were late or failed say so. Never raises."""
+        """What some texts come to, within the deadline; those that were late or failed say so. Never raises.
+
+        INVARIANT: what the rules say of a text as it stands is told however late the rest is, since others may keep
+        all threads busy.
+        """
         try:
             until = self.monotonic() + _READING * self.deadline_s
             work = partial(self.texts.judge, texts, budget=budget, expired=lambda: self.monotonic() > until)
             return await self.threads.run(work, within_s=self.deadline_s)
         except TimeoutError:
-            trouble = LATE
+            late = partial(self.texts.at_sight, texts)
         except Exception as error:  # noqa: BLE001  # INVARIANT: an error is never trust, whatever raised it
-            trouble = f"failed: {error.__class__.__name__}"
-        return [Judged(text=text, trouble=trouble) for text in texts]
+            return _failed(texts, error)
+        try:
+            return await asyncio.to_thread(late)
+        except Exception as error:  # noqa: BLE001  # INVARIANT: an error is never trust, whatever raised it
+            return _failed(texts, error)
+
+    def _at_sight(self, case: Case) -> Opinion:
+        """What the rules say of the action where there was no time for more. Never raises."""
+        try:
+            return self._opinion(self.texts.at_sight(leaves(case.request.action, case.facts)), None)
+        except Exception as error:  # noqa: BLE001  # INVARIANT: an error is never an ALLOW, whatever raised it
+            return _not_read(f"failed: {error.__class__.__name__}", ())
 
     def _opinion(self, judged: Sequence[Judged], unsaid: str | None) -> Opinion:
         lines = evidence(judged)
@@ -121,6 +140,10 @@ class ClassifierTier:
             return rule.reason, rule.advice or ADVICE, rule.severity
         severity = Severity.HIGH if found.answer is Answer.BLOCK else Severity.MEDIUM
         return "its text reads like instructions planted for an agent", ADVICE, severity
+
+
+def _failed(texts: Sequence[Text], error: Exception) -> Sequence[Judged]:
+    return [Judged(text=text, trouble=f"failed: {error.__class__.__name__}") for text in texts]
 
 
 def _unread(reason: str, advice: str, lines: tuple[str, ...]) -> Opinion:

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from shield.facts.text import plain
 from shield.tiers.markup import source
-from shield.tiers.views import RAW, SOURCE, View, views
+from shield.tiers.views import RAW, SOURCE, VISIBLE, View, views
 from shield.tiers.witnesses import MODEL_READY, Calibration, Model, NoRulesError, Reading, Rules
 from shield.types import Answer, TextFinding, TextKind
 
@@ -27,7 +28,7 @@ _READ_VIEWS: Final = 8  # of one text, by the classifier: itself and what it hid
 _LEAST_LETTERS: Final = 8  # a shorter text says nothing that a rule does not see
 _LONG: Final = 4_000  # code points from which on a text may not be read as a whole
 _AROUND: Final = 300  # code points on each side of a hit that are read of such a text in any case
-_AROUND_MAX: Final = 4
+_AROUND_MAX: Final = 16  # hits; a harmless mention in front hides none of the next ones
 _ENDS: Final = 1_000  # code points of the head and of the tail of a body that are read whatever else there is to read
 _STRENGTH: Final = {Answer.BLOCK: 2, Answer.ESCALATE: 1}
 
@@ -69,6 +70,36 @@ class _Piece:
     text: str
 
 
+class _Marks:
+    """What the rules found in a text so far. Of the same finding in several places or views the first is told; `hits`
+    are all places in the text as it stands."""
+
+    def __init__(self) -> None:
+        self.hits: list[tuple[int, int]] = []
+        self._found: dict[tuple[str, Answer], TextFinding] = {}
+        self._scanned: set[str] = set()
+
+    def scan(self, rules: Rules, text: Text, view: View) -> None:
+        """Adds what is found in `view`, if nothing like it was scanned before. Raises NoRulesError."""
+        if view.text in self._scanned:
+            return
+        found = rules.scan(view.text, text.kind)
+        self._scanned.add(view.text)
+        for finding in found:
+            if view.layer == RAW:
+                self.hits.append((finding.start, finding.end))
+            key = finding.rule, finding.answer
+            if key not in self._found:
+                start, end = view.span(text.text, finding.start, finding.end)
+                self._found[key] = replace(finding, where=text.where, layer=view.layer, start=start, end=end)
+
+    def judged(self, text: Text, trouble: str | None) -> Judged:
+        """What was found; nothing is called read."""
+        findings = _sorted(self._found.values())[:_FINDINGS_MAX]
+        answer = findings[0].answer if findings else Answer.NO_OBJECTION
+        return Judged(text=text, findings=findings, answer=answer, trouble=trouble)
+
+
 class TextJudge:
     """Both together. `judge` blocks its thread and may be called from any."""
 
@@ -100,7 +131,8 @@ class TextJudge:
         is `trouble`, and so is a time that has `expired`, which is asked between texts, views and windows.
         """
         try:
-            judged, seen = self._looked(texts, expired, bounded=budget is not None)
+            marks = self._marked(texts, expired)
+            judged, seen = self._looked(texts, marks, expired, bounded=budget is not None)
         except NoRulesError as error:
             return tuple(Judged(text=text, trouble=error.state) for text in texts)
         if any(one.trouble is not None for one in judged):
@@ -109,7 +141,7 @@ class TextJudge:
         if scorer is None:
             trouble = self.trouble or "loading"
             return tuple(replace(one, trouble=trouble) for one in judged)
-        pieces = self._pieces(judged, seen, budget)
+        pieces = self._pieces(judged, seen, marks, budget)
         try:
             readings = scorer.read([(piece.text, texts[piece.number].kind) for piece in pieces], expired=expired)
             for piece, reading in zip(pieces, readings, strict=True):
@@ -123,52 +155,59 @@ class TextJudge:
         late = LATE if expired() else None
         return tuple(replace(one, findings=_sorted(one.findings), trouble=late) for one in judged)
 
-    def _looked(
-        self, texts: Sequence[Text], expired: Callable[[], bool], *, bounded: bool
-    ) -> tuple[list[Judged], list[tuple[View, ...]]]:
-        """What the rules say of each text, and its views, in order. The first one is begun whatever the time; what
-        there was no time for has LATE for `trouble`. Raises NoRulesError."""
-        judged = [Judged(text=text, trouble=LATE) for text in texts]
-        seen: list[tuple[View, ...]] = [()] * len(texts)
-        # INVARIANT: nothing that stands beside a body keeps what is hidden in it from being looked for
-        looked = {True: 0, False: 0}
+    def at_sight(self, texts: Sequence[Text]) -> tuple[Judged, ...]:
+        """What the rules say of the texts as they stand, for when there was no time for more, which is their
+        `trouble`."""
+        try:
+            marks = self._marked(texts, lambda: False)
+        except NoRulesError as error:
+            return tuple(Judged(text=text, trouble=error.state) for text in texts)
+        return tuple(mark.judged(text, LATE) for text, mark in zip(texts, marks, strict=True))
+
+    def _marked(self, texts: Sequence[Text], expired: Callable[[], bool]) -> list[_Marks]:
+        """The rules over each text as it stands and as a reader sees it. INVARIANT: all of them before anything else is
+        made of any, so that none of them takes the time of another. Raises NoRulesError."""
+        marks = [_Marks() for _ in texts]
         for turn, number in enumerate(_shorter_first(texts)):
             if turn and expired():
                 break
             text = texts[number]
+            marks[number].scan(self.rules, text, View(layer=RAW, text=text.text))
+            shown = plain(text.text)
+            if shown != text.text:
+                marks[number].scan(self.rules, text, View(layer=VISIBLE, text=shown))
+        return marks
+
+    def _looked(
+        self, texts: Sequence[Text], marks: Sequence[_Marks], expired: Callable[[], bool], *, bounded: bool
+    ) -> tuple[list[Judged], list[tuple[View, ...]]]:
+        """What the rules say of each text and of what it hides, and its views, in order. What there was no time for has
+        LATE for `trouble`. Raises NoRulesError."""
+        judged = [mark.judged(text, LATE) for text, mark in zip(texts, marks, strict=True)]
+        seen: list[tuple[View, ...]] = [()] * len(texts)
+        # INVARIANT: nothing that stands beside a body keeps what is hidden in it from being looked for
+        looked = {True: 0, False: 0}
+        for number in _shorter_first(texts):
+            if expired():
+                break
+            text, mark = texts[number], marks[number]
             before = looked[text.body]
             if not bounded or not before or before + len(text.text) <= _LOOKED_MAX:
-                seen[number], whole = views(text.text)
+                seen[number], whole = views(text.text, expired=expired)
                 looked[text.body] += sum(max(len(view.text), _VIEW_LEAST) for view in seen[number])
             else:
                 seen[number], whole = (View(layer=RAW, text=text.text),), False
-            judged[number] = self._scanned(text, seen[number], whole, expired)
+            for view in seen[number]:
+                if expired():
+                    break
+                mark.scan(self.rules, text, view)
+            else:
+                judged[number] = replace(mark.judged(text, None), whole=whole)
         return judged, seen
 
-    def _scanned(self, text: Text, seen: Sequence[View], whole: bool, expired: Callable[[], bool]) -> Judged:
-        """The rules over every view; what is found in one of them is not told of the next ones again."""
-        found: dict[tuple[str, Answer], TextFinding] = {}
-        late = False
-        for number, view in enumerate(seen):
-            late = number > 0 and expired()
-            if late:
-                break
-            for finding in self.rules.scan(view.text, text.kind):
-                key = finding.rule, finding.answer
-                if key in found:
-                    continue
-                start, end = view.span(text.text, finding.start, finding.end)
-                found[key] = replace(finding, where=text.where, layer=view.layer, start=start, end=end)
-        findings = _sorted(found.values())[:_FINDINGS_MAX]
-        return Judged(
-            text=text,
-            findings=findings,
-            answer=findings[0].answer if findings else Answer.NO_OBJECTION,
-            whole=whole and not late,
-            trouble=LATE if late else None,
-        )
-
-    def _pieces(self, judged: list[Judged], seen: Sequence[Sequence[View]], budget: int | None) -> list[_Piece]:
+    def _pieces(
+        self, judged: list[Judged], seen: Sequence[Sequence[View]], marks: Sequence[_Marks], budget: int | None
+    ) -> list[_Piece]:
         """What the classifier reads. A text of which something is left out is marked in `judged`."""
         pieces: list[_Piece] = []
         for number in _shorter_first([one.text for one in judged]):
@@ -177,14 +216,14 @@ class TextJudge:
                 continue
             for view in seen[number][:1]:
                 # of a long page what stands around the rules' hits, too, as the classifier reads pages
-                parts = () if view.read else _hits(view, judged[number].findings)
+                parts = () if view.read else _around(view, marks[number].hits)
                 words = (source(view.text[start:end]).text for start, end in parts)
                 pieces += [
                     _Piece(number=number, view=View(layer=SOURCE, text=text), start=0, text=text) for text in words
                 ]
             worth = [view for view in seen[number] if view.read and _says_something(view.text)]
             for view in worth[:_READ_VIEWS]:
-                spans = _hits(view, judged[number].findings)
+                spans = _around(view, marks[number].hits)
                 # INVARIANT: nothing that stands beside a body keeps its ends from being read
                 reach = len(view.text) if budget is None else max(budget, 2 * _ENDS if text.body else 0)
                 if len(view.text) <= reach:
@@ -243,12 +282,11 @@ def _read(judged: Judged, piece: _Piece, reading: Reading, calibration: Calibrat
     )
 
 
-def _hits(view: View, findings: Sequence[TextFinding]) -> list[tuple[int, int]]:
+def _around(view: View, hits: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """What stands around the rules' hits in a view that the classifier may not read as a whole."""
     if view.layer != RAW or len(view.text) <= _LONG:
         return []
-    hits = [finding for finding in findings if finding.layer == RAW][:_AROUND_MAX]
-    return [(max(0, hit.start - _AROUND), min(hit.start + _AROUND, len(view.text))) for hit in hits]
+    return [(max(0, start - _AROUND), min(start + _AROUND, len(view.text))) for start, _ in hits[:_AROUND_MAX]]
 
 
 def _shorter_first(texts: Sequence[Text]) -> list[int]:

@@ -4,6 +4,7 @@ What is encoded is decoded by `shield.facts.text`, markup and escapes are undone
 back by `shield.tiers.disguise`; here one is followed into another, within bounds.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
@@ -69,8 +70,9 @@ class _Made(NamedTuple):
     more: bool
 
 
-def views(text: str) -> tuple[tuple[View, ...], bool]:
-    """The views of `text`, itself first, none twice; and whether all of it was looked at."""
+def views(text: str, *, expired: Callable[[], bool] = lambda: False) -> tuple[tuple[View, ...], bool]:
+    """The views of `text`, itself first, none twice; and whether all of it was looked at. `expired` is asked before
+    another is made of one of them."""
     first, whole = layers(text, role="", where="")
     found: dict[str, View] = {text: View(layer=RAW, text=text, read=first[0].text == text)}
     pending = [(VISIBLE if fact.layer == RAW else fact.layer, fact.text, 0) for fact in first]
@@ -82,7 +84,7 @@ def views(text: str) -> tuple[tuple[View, ...], bool]:
         layer, current, rounds = pending.pop(0)
         found.setdefault(current, View(layer=layer, text=current))
         left -= len(current)
-        if left < 0:
+        if left < 0 or expired():
             whole = False
             break
         made, complete = _undone(current, looked)

@@ -130,21 +130,35 @@ def after(calls):
 HIDDEN = PHRASE.replace("i", "\u0456").replace("o", "\u043e")  # two views, of which the second one says it
 
 
-@pytest.mark.parametrize(
-    ("calls", "scanned", "answers"),
-    [(0, 1, ["no_objection"] * 3), (1, 2, ["no_objection", "block", "no_objection"]), (4, 5, ["block"] * 3)],
-)
-def test_time_that_is_up_is_asked_between_views_and_between_texts(packs, calls, scanned, answers):
-    rules, scorer = Counting(packs), Scripted()
-    # the shorter one first, whatever order they come in
+def test_time_that_is_up_is_asked_between_views_and_between_texts(packs):
+    # the shorter one first, whatever order they come in; all as they stand before anything is made of one
     texts = [Text(text=text, kind=TextKind.PROSE) for text in (HIDDEN + " ", HIDDEN, PHRASE + "  ")]
-    judged = TextJudge(rules, Held(scorer)).judge(texts, expired=after(calls))
-    assert len(rules.scanned) == scanned
-    assert [one.answer.value.lower() for one in judged] == answers
-    assert [one.trouble for one in judged] == ["late"] * 3
-    assert sum(one.whole for one in judged) == scanned // 2 + scanned // 5
-    # no thread is held for what nobody waits for any more
-    assert bool(scorer.asked) is (calls == 4)
+    plain = [HIDDEN, HIDDEN + " ", PHRASE + "  "]
+    reached = set()
+    for calls in range(30):
+        rules, scorer = Counting(packs), Scripted()
+        judged = TextJudge(rules, Held(scorer)).judge(texts, expired=after(calls))
+        assert rules.scanned == [*plain, PHRASE, PHRASE + " "][: len(rules.scanned)]
+        found = [one.answer is Answer.BLOCK for one in judged]
+        assert found == [len(rules.scanned) > 4, len(rules.scanned) > 3, len(rules.scanned) > 2]
+        # no thread is held for what nobody waits for any more
+        assert not scorer.asked or all(found)
+        reached.add((len(rules.scanned), bool(scorer.asked), {one.trouble for one in judged} == {"late"}))
+    assert {scanned for scanned, _, _ in reached} == {1, 2, 3, 4, 5}
+    assert reached >= {(1, False, True), (5, True, True), (5, True, False)}
+    assert all(late for _, read, late in reached if not read)
+
+
+def test_what_hides_much_takes_no_time_from_what_says_it_plainly(packs):
+    texts = [Text(text=HIDDEN, kind=TextKind.PROSE), Text(text=f"{PHRASE} and more words", kind=TextKind.PROSE)]
+    hidden, said = TextJudge(packs, Held()).judge(texts, expired=after(1))
+    assert (hidden.answer, said.answer, said.trouble) == (Answer.NO_OBJECTION, Answer.BLOCK, "late")
+    assert [(f.layer, f.start, f.end) for f in said.findings] == [("raw", 0, 32)]
+    hidden, said = TextJudge(packs, Held()).at_sight(texts)
+    assert (hidden.answer, said.answer, said.trouble) == (Answer.NO_OBJECTION, Answer.BLOCK, "late")
+    # what a reader does not see hides nothing from a first sight
+    (unseen,) = TextJudge(packs, Held()).at_sight([Text(text="\u200b".join(PHRASE), kind=TextKind.PROSE)])
+    assert unseen.answer is Answer.BLOCK
 
 
 def test_what_is_hidden_is_looked_for_within_a_bound_over_all_texts(packs):
