@@ -10,10 +10,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from shield.facts.secrets import redact
-from shield.facts.text import plain
 from shield.pipeline.ports import Recorder
 from shield.tiers.classifier import ClassifierTier, evidence
-from shield.tiers.texts import Judged, Text, strength
+from shield.tiers.texts import Judged, Text, squeezed, strength
 from shield.tiers.witnesses import NO_MODEL
 from shield.types import (
     Answer,
@@ -222,9 +221,8 @@ def _seen(
 
 
 def across(said: Sequence[str], kind: TextKind) -> tuple[Text, ...]:
-    """Parts as one text, in words and in pieces of words; of long ones head and tail. Blanks count as one: a reader
-    skips them, and they would push the words of a part away from its seam."""
-    said = [words for words in (" ".join(plain(text).split()) for text in said) if words]
+    """Parts as one text, in words and in pieces of words; of long ones head and tail."""
+    said = [squeezed(text) for text in said if text]
     if len(said) < 2:
         return ()
     ends = [text if len(text) <= 2 * _SEAM else f"{text[:_SEAM]}\n\n{text[-_SEAM:]}" for text in said]

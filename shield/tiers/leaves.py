@@ -1,14 +1,15 @@
 """The texts of an action by what they are read as: every string of its payload, with its place and its kind."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
+from typing import NamedTuple
 
 from shield.actions.registry import FIELDS_BY_NAME, Field, FieldRole, lookup
 from shield.facts.text import names_only, pointer
 from shield.facts.text_codes import from_codes
-from shield.tiers.texts import Text
+from shield.tiers.texts import Text, squeezed
 from shield.types import Access, Action, Facts, Json, TextKind
 
 __all__ = ["leaves", "unsaid"]
@@ -27,13 +28,25 @@ _KINDS = {
 }
 _NAMES = frozenset((FieldRole.PATH, FieldRole.RECIPIENT, FieldRole.OPTION, FieldRole.PATTERN, FieldRole.SECRET))
 _QUERIES = frozenset(("query", "q", "search"))
+# What is read before the rest of an object, which comes by the alphabet of its names.
+_HEADS = frozenset(("heading", "key", "label", "name", "subject", "summary", "title", "topic"))
 _TALK = re.compile(
     r"(?<!\S)\S+\s+\S+\s+\S+\s+\S|[\u0e00-\u0eff\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{8}"
 )
 _LONG_NAME = 200  # code points; what is longer says more than a name
 _PIECE = 160  # code points: of a longer string as many at each end are read together with its neighbours
+_PIECES = 4  # strings under one name from which on they may say something together
+_SHORT = 20  # code points that these have on average: longer ones say what they say by themselves
 _AROUND = 600  # code points on each side of an edit
 _EDITS = 20  # places of a file that an edit may change and still be read in parts
+
+
+class _Number(NamedTuple):
+    """A number of the payload, the name that it stands under, and the array that it stands in, if any."""
+
+    name: str
+    array: str
+    code: int
 
 
 def leaves(action: Action, facts: Facts) -> tuple[Text, ...]:
@@ -51,7 +64,8 @@ def leaves(action: Action, facts: Facts) -> tuple[Text, ...]:
     found: list[Text] = []
     together: list[str] = []
     names: list[str] = []
-    numbers: list[tuple[str, int]] = []
+    numbers: list[_Number] = []
+    pieces: dict[str, list[str]] = {}
     for name, value in _in_order(action.payload):
         for text, where, key in _strings(value, pointer(name), name, names, numbers):
             field = type.fields.get(name) if key == name else None
@@ -62,13 +76,15 @@ def leaves(action: Action, facts: Facts) -> tuple[Text, ...]:
             if read.kind is TextKind.PROSE and ((file and where[1:] in _BODIES) or where == "/stdin"):
                 read = replace(read, kind=TextKind.CODE, body=file and inside)
             found.append(read)
-            if _said(read) or field is None or where != pointer(name):
+            pieces.setdefault(key, []).append(text)
+            talks = read.kind is TextKind.URL and not read.name_only and _TALK.search(text) is not None
+            if _said(read) or talks or field is None or where != pointer(name):
                 together.append(text)
     if speech and type.name == "edit_file":
         found += _edited(action, facts)
     said = [text.text for text in found if _said(text)]
     spelled = dict.fromkeys(_spelled(numbers))
-    joined = dict.fromkeys([*_joined(said), *_joined(together)])
+    joined = dict.fromkeys([*_joined(said), *_joined(together), *_by_name(pieces)])
     return (*found, *(Text(text=text, kind=TextKind.PROSE) for text in (*spelled, *joined)), *_named(names))
 
 
@@ -117,10 +133,10 @@ def _said(text: Text) -> bool:
 
 
 def _strings(
-    value: Json, where: str, field: str, names: list[str], numbers: list[tuple[str, int]]
+    value: Json, where: str, field: str, names: list[str], numbers: list[_Number]
 ) -> Iterator[tuple[str, str, str]]:
     """The strings of a field's value in order: text, pointer, the name that it stands under (none for a name). Every
-    key is added to `names`, and every number, with the name that it stands under, to `numbers`."""
+    key is added to `names`, and every number to `numbers`."""
     names.append(field)
     if not names_only(field):
         yield field, where, ""
@@ -130,9 +146,9 @@ def _strings(
         if isinstance(item, str):
             yield item, at, key
         elif isinstance(item, float):
-            numbers.append((key, int(item) if item.is_integer() else -1))
+            numbers.append(_Number(key, _array(at), int(item) if item.is_integer() else -1))
         elif isinstance(item, int) and not isinstance(item, bool):
-            numbers.append((key, item))
+            numbers.append(_Number(key, _array(at), item))
         elif isinstance(item, Mapping):
             names += item
             for name in item:
@@ -144,27 +160,52 @@ def _strings(
 
 
 def _in_order(item: Mapping[str, Json]) -> list[tuple[str, Json]]:
-    """The items as they come; of numbered ones the tenth, which the canonical form puts before the second, last."""
+    """The items as they are read: what heads the others first; of numbered ones the tenth, which the canonical form
+    puts before the second, last."""
     items = list(item.items())
-    return sorted(items, key=lambda named: len(named[0])) if all(name[-1:].isdigit() for name in item) else items
+    if all(name[-1:].isdigit() for name in item):
+        return sorted(items, key=lambda named: len(named[0]))
+    return sorted(items, key=lambda named: named[0].lower() not in _HEADS)
 
 
-def _joined(said: list[str]) -> Iterator[str]:
+def _joined(said: Iterable[str]) -> Iterator[str]:
     """What is said in several strings, as one: short ones, and of long ones where they meet their neighbours."""
-    said = [text for text in said if text]
+    said = [squeezed(text) for text in said if text]
     if len(said) > 1:
         yield " ".join(text if len(text) <= 2 * _PIECE else f"{text[:_PIECE]}\n\n{text[-_PIECE:]}" for text in said)
 
 
-def _spelled(numbers: list[tuple[str, int]]) -> Iterator[str]:
-    """What numbers spell as the codes of letters: all of them in order, and those that stand under the same name."""
-    named: dict[str, list[int]] = {}
-    for name, code in numbers:
-        named.setdefault(name, []).append(code)
-    for codes in ([code for _, code in numbers], *named.values()):
-        text = from_codes(codes)
+def _by_name(pieces: Mapping[str, list[str]]) -> Iterator[str]:
+    """What many short strings under the same name say, whatever stands between them."""
+    for texts in pieces.values():
+        if len(texts) >= _PIECES and sum(map(len, texts)) <= _SHORT * len(texts):
+            yield from _joined(texts)
+
+
+def _spelled(numbers: list[_Number]) -> Iterator[str]:
+    """What numbers spell as the codes of letters: all of them in order, and those that stand under the same name; where
+    that is no text, with a blank between those of one array and the next."""
+    named: dict[str, list[_Number]] = {}
+    for number in numbers:
+        named.setdefault(number.name, []).append(number)
+    for some in (numbers, *named.values()):
+        text = from_codes([number.code for number in some]) or from_codes(list(_apart(some)))
         if text is not None:
             yield text
+
+
+def _array(at: str) -> str:
+    before, _, last = at.rpartition("/")
+    return before if last.isdecimal() else ""
+
+
+def _apart(numbers: list[_Number]) -> Iterator[int]:
+    array = numbers[0].array if numbers else ""
+    for number in numbers:
+        if number.array != array:
+            yield ord(" ")
+        yield number.code
+        array = number.array
 
 
 def _named(names: list[str]) -> Iterator[Text]:

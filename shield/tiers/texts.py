@@ -5,6 +5,7 @@ of it that is no consent.
 """
 
 import math
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -15,7 +16,7 @@ from shield.tiers.views import RAW, SOURCE, VISIBLE, View, views
 from shield.tiers.witnesses import MODEL_READY, Calibration, Model, NoRulesError, Reading, Rules
 from shield.types import Answer, TextFinding, TextKind
 
-__all__ = ["CLASSIFIER", "LATE", "Judged", "Text", "TextJudge", "strength"]
+__all__ = ["CLASSIFIER", "LATE", "Judged", "Text", "TextJudge", "squeezed", "strength"]
 
 CLASSIFIER: Final = "classifier"  # the name of a finding that no rule made
 LATE: Final = "late"
@@ -30,6 +31,7 @@ _LONG: Final = 4_000  # code points from which on a text may not be read as a wh
 _AROUND: Final = 300  # code points on each side of a hit that are read of such a text in any case
 _AROUND_MAX: Final = 16  # hits; a harmless mention in front hides none of the next ones
 _ENDS: Final = 1_000  # code points of the head and of the tail of a body that are read whatever else there is to read
+_BLANKS: Final = re.compile(r"\s{2,}")
 _STRENGTH: Final = {Answer.BLOCK: 2, Answer.ESCALATE: 1}
 
 
@@ -115,7 +117,11 @@ class TextJudge:
 
     @property
     def trouble(self) -> str | None:
-        """Why the classifier reads nothing now; None where it does."""
+        """Why the rules or the classifier read nothing now; None where they do."""
+        try:
+            self.rules.scan("", TextKind.PROSE)
+        except NoRulesError as error:
+            return error.state
         # a model that has become ready since is one that was late
         state = "loading" if self.model.state == MODEL_READY else self.model.state
         return state if self.model.scorer is None else None
@@ -240,6 +246,12 @@ class TextJudge:
             if len(worth) > _READ_VIEWS:
                 judged[number] = replace(judged[number], whole=False)
         return pieces
+
+
+def squeezed(text: str) -> str:
+    """`text` as a reader sees it, runs of blanks as one: he skips them, and they would push words away from those that
+    they are read together with."""
+    return _BLANKS.sub(" ", plain(text))
 
 
 def strength(answer: Answer) -> int:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from shield.actions.registry import lookup, names
 from shield.actions.request import make_action
+from shield.errors import ModelError
 from shield.facts.compute import compute
 from shield.heuristics.load import load_heuristics
 from shield.policy.world import made_place
@@ -305,6 +306,19 @@ def test_a_service_answers_before_anything_is_loaded(tmp_path):
     assert tier.texts.rules.state == "ready"
     assert tier.texts.model.state.startswith("failed: ")
     assert tier.opinion(case()).rule == "tier1.failed"
+
+
+@pytest.mark.parametrize("payload", [{}, {"number": 3}, {"message": "a harmless remark"}])
+@pytest.mark.parametrize("state", ["loading", "failed: gone"])
+def test_rules_that_are_not_there_are_no_silence(payload, state):
+    def load():
+        raise ModelError("gone")
+
+    held = HeldRules(load)
+    if state != "loading":
+        held.load()
+    said = ClassifierTier(texts=TextJudge(held, Held())).opinion(case("list_schedules", payload))
+    assert (said.answer, said.need, said.absent) == (Answer.ESCALATE, Tier.PERSON, True)
 
 
 class Patient(Scripted):
