@@ -16,7 +16,7 @@ from typing import Final, Protocol, TypeVar
 from agentctl.errors import CancelledTurnError, ChangedError, GateError, ToolError
 from agentctl.sandbox import Sandbox
 from agentctl.tools import archive, files, git, search, shell, web
-from agentctl.tools.output import Output
+from agentctl.tools.output import RESULT_CHARS, Output, within
 from agentctl.tools.process import Runner, run
 from agentctl.tools.stop import Stop
 from agentctl.tools.warrant import Terms, Warrant, canonical_action, permit_terms
@@ -63,7 +63,7 @@ class ShieldGate:
     """A `Gate` over one session of one Shield, whose key is pinned: it never changes to another one.
 
     Without a `sandbox` everything runs at level `none`. `before_redeem` is awaited between an ALLOW and its redeem;
-    `reevaluations` 0 switches the second judgement off.
+    `reevaluations` 0 switches the second judgement off. Of a result, `result_chars` are shown to the model.
     """
 
     def __init__(
@@ -77,6 +77,7 @@ class ShieldGate:
         reevaluations: int = REEVALUATIONS,
         clock: Callable[[], float] = time.time,
         nonce: Callable[[], str] = lambda: secrets.token_hex(16),
+        result_chars: int = RESULT_CHARS,
     ) -> None:
         self.session = session
         self.isolation = Isolation.NONE if sandbox is None else sandbox.offer.strongest
@@ -87,6 +88,7 @@ class ShieldGate:
         self._reevaluations = reevaluations
         self._clock = clock
         self._nonce = nonce
+        self._result_chars = result_chars
         self._lost: str | None = None
 
     @property
@@ -238,7 +240,7 @@ class ShieldGate:
             raise
         except Exception as error:  # noqa: BLE001  # a defect in a tool is an error of the call; Shield hears of it
             output = _failed(f"the tool failed: {type(error).__name__}")
-        return await self._report(proposal, warrant, output, _since(began))
+        return await self._report(proposal, warrant, within(output, self._result_chars), _since(began))
 
     async def _report(self, proposal: Proposal, warrant: Warrant, output: Output, duration_us: int) -> ToolResult:
         report = Outcome(

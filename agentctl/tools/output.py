@@ -2,13 +2,15 @@
 
 import hashlib
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from agentctl.turns.text import shorten
 from shield.types import OutcomePart, OutcomeStatus
 
-__all__ = ["MAX_CONTENT", "Capture", "Digest", "Output", "of_bytes"]
+__all__ = ["MAX_CONTENT", "RESULT_CHARS", "Capture", "Digest", "Output", "of_bytes", "within"]
 
 MAX_CONTENT = 256 * 1024  # CONTRACTS: content of an outcome, bytes, head and tail
+RESULT_CHARS = 32_000  # of one result that a model is shown
 _NOTE = 96  # room for the note between head and tail
 
 
@@ -101,3 +103,20 @@ def of_bytes(role: str, data: bytes, *, note: str | None = None, more: bool = Fa
     capture.add(data)
     part, cut = capture.part()
     return Output(parts=(part,), bytes=digest.bytes, sha256=digest.sha256, truncated=cut or more, note=note)
+
+
+def within(output: Output, limit: int) -> Output:
+    """`output` with parts that have `limit` characters together, short ones whole, of the others head and tail.
+
+    INVARIANT: this is done before Shield judges them: words that meet where something was left out are read as they
+    meet.
+    """
+    parts = list(output.parts)
+    left, cut = limit, False
+    for turn, place in enumerate(sorted(range(len(parts)), key=lambda place: len(parts[place].text))):
+        text = parts[place].text
+        share = left // (len(parts) - turn)
+        parts[place] = replace(parts[place], text=shorten(text, share))
+        cut = cut or len(text) > share
+        left -= min(len(text), share)
+    return replace(output, parts=tuple(parts), truncated=output.truncated or cut)

@@ -9,7 +9,7 @@ from agentctl.events import CallJudged, CallRunning, CallWaiting, LoopEvent
 from agentctl.turns.cancel import Cancel
 from agentctl.turns.gate import Gate, Proposal
 from agentctl.turns.messages import ToolCall, ToolResult
-from agentctl.turns.text import shorten, well_formed
+from agentctl.turns.text import well_formed
 from shield.types import Decision, Verdict
 
 __all__ = ["CallLimits", "Caller", "cancelled", "not_proposed", "refusal"]
@@ -20,11 +20,10 @@ _NOBODY_ANSWERED = "nobody has approved this; tell the user and do not ask for t
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallLimits:
     """`polls` bounds the waiting for a person, about 30 s each; `judgements` how often one call is judged again
-    because it went stale between verdict and run; `result_chars` what the model is shown of one result."""
+    because it went stale between verdict and run."""
 
     polls: int = 120
     judgements: int = 3
-    result_chars: int = 32_000
 
 
 class Caller:
@@ -62,8 +61,8 @@ class Caller:
             self._emit(CallRunning(call=proposal.call))
             outcome = await self._cancel.guard(partial(self._gate.run, proposal, verdict))
             if isinstance(outcome, ToolResult):
-                content = shorten(well_formed(outcome.content), self._limits.result_chars)
-                return replace(outcome, id=proposal.call.id, content=content)
+                # INVARIANT: nothing is left out here: what Shield has judged is what the model reads
+                return replace(outcome, id=proposal.call.id, content=well_formed(outcome.content))
             verdict = outcome
         return refusal(
             proposal.call,

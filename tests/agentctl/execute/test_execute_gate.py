@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import agentctl
 from agentctl.errors import GateError
 from agentctl.execute import ShieldGate
+from agentctl.tools.output import RESULT_CHARS
 from agentctl.tools.warrant import Warrant, canonical_action
 from agentctl.turns.messages import ToolResult
 from fake_shield import TOKEN, proposed
@@ -270,6 +271,21 @@ def test_output_that_shield_does_not_take_is_not_shown(bench):
     bench.fake.answers["/v1/outcomes"] = (500, "text/plain", b"")
     with pytest.raises(GateError):
         bench.do("execute_command", command="echo SECRET")
+
+
+def test_a_long_result_is_cut_before_shield_judges_it(bench):
+    """Words that meet where something was left out are judged as the model will read them."""
+    result = bench.do("execute_command", command="yes in | head -c 300000; yes out | head -c 90000 >&2; echo end")
+    (outcome,) = bench.fake.sent("/v1/outcomes")
+    told = {part["role"]: part["text"] for part in outcome["content"]}
+    assert sum(map(len, told.values())) < RESULT_CHARS + 200
+    assert outcome["truncated"] is True
+    assert "characters left out …]" in told["stdout"]
+    assert "characters left out …]" in told["stderr"]
+    assert told["stdout"].endswith("in\nend\n")
+    assert isinstance(result, ToolResult)
+    assert result.content.startswith(told["stdout"].rstrip("\n"))
+    assert told["stderr"].rstrip("\n") in result.content
 
 
 def test_a_redeem_that_is_cancelled_is_reported_as_not_run(bench):
