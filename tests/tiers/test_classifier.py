@@ -15,6 +15,7 @@ from shield.facts.compute import compute
 from shield.heuristics.load import load_heuristics
 from shield.policy.world import made_place
 from shield.tiers.classifier import ClassifierTier
+from shield.tiers.leaves import leaves
 from shield.tiers.loading import HeldRules, load_tier1, start_tier1, stop_tier1
 from shield.tiers.settle import need_of, settle
 from shield.tiers.texts import TextJudge
@@ -200,6 +201,7 @@ class Anything(Scripted):
     def __init__(self, act):
         super().__init__()
         self.act = act
+        self.wanted = 0
 
     def answer(self, margin, kind):
         if self.act == "odd answer":
@@ -207,6 +209,7 @@ class Anything(Scripted):
         return super().answer(margin, kind)
 
     def read(self, texts, *, expired):
+        self.wanted += len(texts)
         if self.act == "raises":
             raise OSError("x")
         if self.act == "too few":
@@ -241,16 +244,27 @@ VALUES = st.recursive(
     need=st.sampled_from(Tier),
     answer=st.sampled_from(Answer),
     consents=st.booleans(),
+    late=st.booleans(),
 )
 def test_any_bytes_in_any_field_end_in_an_opinion_that_never_allows_nor_lowers(
-    packs, type, payload, act, state, need, answer, consents
+    packs, type, payload, act, state, need, answer, consents, late
 ):
     given_ = case(type, payload)
-    held = Held(Anything(act) if state == "ready" else None, state)
-    said = ClassifierTier(texts=TextJudge(packs, held)).opinion(given_)
+    model = Anything(act)
+    held = Held(model if state == "ready" else None, state)
+    said = ClassifierTier(texts=TextJudge(packs, held)).opinion(given_, expired=lambda: late)
     assert said.tier is Tier.CLASSIFIER
     assert said.answer in (Answer.BLOCK, Answer.ESCALATE, Answer.NO_OBJECTION)
-    if state != "ready":
+    texts = leaves(given_.request.action, given_.facts)
+    if state != "ready" or (late and texts):
+        assert said.answer is not Answer.NO_OBJECTION
+    bodies = any(text.body for text in texts)
+    if (
+        model.wanted
+        and act in ("raises", "too few", "nothing", "nan", "cut")
+        and not (act in ("nan", "cut") and bodies)
+    ):
+        # whatever a model does instead of reading is no silence; of a file's body the ends may be enough
         assert said.answer is not Answer.NO_OBJECTION
     policy = Opinion(tier=Tier.POLICY, answer=answer, need=need, consents_to_silence=consents)
     before, after = settle([policy]), settle([policy, said])
