@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-from models.training.course import Course, CourseError, run
+from models.training.course import Course, CourseError, rows, run
 from models.training.reopened import ReopenError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,6 +28,7 @@ def main() -> None:
     reader.add_argument("--batch", type=int, default=512, help="texts in a batch")
     reader.add_argument("--workers", type=int, default=_workers(), help="processes that write texts; 0: none but this")
     reader.add_argument("--wide-rows", type=int, default=1_000_000, help="texts that the wide part sees")
+    reader.add_argument("--rows", action="store_true", help="write the rows only: nothing is trained")
     given = reader.parse_args()
     course = Course(
         folder=given.out,
@@ -45,7 +46,7 @@ def main() -> None:
         wide_rows=given.wide_rows,
     )
     try:
-        run(course)
+        rows(course) if given.rows else run(course)
     except (CourseError, ReopenError) as error:
         reader.error(str(error))
 

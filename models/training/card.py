@@ -52,8 +52,9 @@ that overlap by half, one at a time and unpadded: 8-bit scales are taken over al
 margin counts.
 
 ## Thresholds
-On the margin, set on harmless texts of each kind only: BLOCK for at most 1 in 1,000, ESCALATE for at most 1 in 50.
-Commands and the bodies of files are never blocked by it.
+On the margin, set on harmless texts of each kind only: BLOCK for at most 1 in 1,000, and for at most 1 in 50 of those
+that were written to be mistaken for attacks; ESCALATE for at most 1 in 50 of the others. Nothing is sent up that the
+model takes for harmless, nor blocked below a score of .92. Commands and the bodies of files are never blocked by it.
 
 """
 
@@ -97,8 +98,8 @@ def card(of: Card) -> str:
         "that were trained on. Recall at a share of false alarms is against all left-out harmless texts of a kind.\n",
         "Of bpl-system one half was trained on: it is held out by text, not as a source. `written-*` are attacks and\n",
         "harmless texts by writers of whom training has read nothing, held against each other (their calls and\n",
-        "records, each as three kinds of text, are only counted); recipes are chosen by them, and they stay out of\n",
-        "the mean.\n\n",
+        "records, each as three kinds of text, are only counted; `written-hard` are harmless ones that look like\n",
+        "attacks); recipes are chosen by them, and they stay out of the mean.\n\n",
         sources_table(by_source(of.rows, {"tier1": of.margins})),
         "\nAt the shipped thresholds:\n\n",
         shipped_table(of.rows, {"tier1": of.answers}),

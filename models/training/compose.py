@@ -60,6 +60,8 @@ _NEEDS_A_DOCUMENT = (
     "ac_leads",
     "ad_leads",
     "af_short",
+    "ck_2",
+    "ck_4",
 )
 # Leads that a user may type as well, for what they set aside is not their own.
 _TYPED = ("blunt_over",)

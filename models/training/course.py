@@ -35,7 +35,7 @@ from models.training.vocabulary import Vocabulary, build_vocabulary
 from models.training.web import web
 from models.training.wide import WIDE_FILE, Wide, fit_wide, matched, save_wide
 
-__all__ = ["STAGE_FILE", "TRAINED_FOLDER", "Course", "CourseError", "run"]
+__all__ = ["STAGE_FILE", "TRAINED_FOLDER", "Course", "CourseError", "rows", "run"]
 
 TRAINED_FOLDER = "settled"
 STAGE_FILE = "made.json"  # in each stage's folder: of what, and on what, it was trained
@@ -95,9 +95,20 @@ def run(course: Course) -> Path:
     vocabulary.tokenizer.save(str(course.folder / TRAINED_FOLDER / "tokenizer.json"))
     if not (course.folder / TRAINED_FOLDER / WIDE_FILE).exists():
         save_wide(_wide(course, vocabulary, banks, pool, trained), course.folder / TRAINED_FOLDER)
+    _measured_on(course, banks)
+    return course.folder / TRAINED_FOLDER
+
+
+def rows(course: Course) -> None:
+    """Only the rows: those that would be trained on, that set thresholds, and that a model is measured on."""
+    course.folder.mkdir(parents=True, exist_ok=True)
+    _pool(course)
+    _measured_on(course, load_banks(BANKS))
+
+
+def _measured_on(course: Course, banks: Banks) -> None:
     write_rows(course.folder / "calibration.jsonl", calibration(course.data, course.web, banks, course.seed))
     write_rows(course.folder / "held.jsonl", held(course.data, course.dojo, course.web, banks, course.seed))
-    return course.folder / TRAINED_FOLDER
 
 
 def _settings(course: Course) -> dict[str, object]:

@@ -12,7 +12,7 @@ from models.training.compose import ANYWHERE, PAYLOADS, attacks, goal_of, harmle
 from models.training.dojo import dojo
 from models.training.ordinary import Part, ordinary
 from models.training.public import CALIBRATED, HELD, public
-from models.training.row import KINDS, WRITTEN, WRITTEN_PAYLOADS, Row
+from models.training.row import KINDS, WRITTEN, WRITTEN_HARD, WRITTEN_PAYLOADS, Row
 from models.training.web import web
 
 __all__ = ["calibration", "held"]
@@ -22,8 +22,10 @@ _LONGEST = 6_000  # letters; longer ones are among the pages of the web
 _CALIBRATED = 3_200  # of which some are left out, since training had their like
 _GENERATED = 1_500
 _SHORT = "short"
-# Harmless texts of other writers that are reported by themselves, by the beginnings of their families.
-_APART = MappingProxyType({_SHORT: _SHORT, "page": "pages"})
+# Families of other writers' harmless texts, by the beginnings of their banks' names.
+_FAMILIES = MappingProxyType(
+    {ANYWHERE: WRITTEN_PAYLOADS, _SHORT: "written-short", "page": "written-pages", "hard": WRITTEN_HARD}
+)
 _ORDINARY_KINDS = tuple(kind for kind in KINDS if kind != "command")
 
 
@@ -40,7 +42,7 @@ def calibration(data: Path, archives: Path | None, banks: Banks, seed: int) -> I
 
 def held(data: Path, wheel: Path | None, archives: Path | None, banks: Banks, seed: int) -> Iterator[Row]:
     """The rows of the report. Those of source `generated` only say that the banks were learnt; those of `WRITTEN`, by
-    which recipes are chosen, what becomes of other writers' texts, half of whose harmless ones are meant to mislead."""
+    which recipes are chosen, what becomes of other writers' texts; of their harmless ones `WRITTEN_HARD` mislead."""
     sources = list(public(data, HELD, Random(f"{seed} held")))
     yield from sources
     yield from _injected(sources, Random(f"{seed} injected"))
@@ -67,12 +69,10 @@ def _written(others: Banks, banks: Banks, rng: Random) -> Iterator[Row]:
     text that they may come as."""
     for entry in others.harmless:
         text = banks.filled(entry.text, rng, goal_of(banks, rng))
-        if not entry.family.startswith(ANYWHERE):
-            family = next((family for start, family in _APART.items() if entry.family.startswith(start)), "harmless")
-            yield Row(text=text, label=0, kind=entry.kind, family=f"written-{family}", source=WRITTEN)
-            continue
-        for kind in PAYLOADS:
-            yield Row(text=text, label=0, kind=kind, family=WRITTEN_PAYLOADS, source=WRITTEN)
+        found = (family for start, family in _FAMILIES.items() if entry.family.startswith(start))
+        family = next(found, "written-harmless")
+        for kind in PAYLOADS if family == WRITTEN_PAYLOADS else (entry.kind,):
+            yield Row(text=text, label=0, kind=kind, family=family, source=WRITTEN)
 
 
 def _short(others: Banks) -> Iterator[Row]:

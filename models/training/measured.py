@@ -49,9 +49,10 @@ than one window, up to 6,000 letters; `written-documents` are whole ones, each c
 writers who know nothing of this classifier, rich in ordinary orders and requests; `written-pages` are what a program
 that fetches pages and reads mail gets, much of it HTML or in other languages, and nothing but harmless; `written-short`
 are the plainest attacks, of one or two lines, and honest lines that resemble them. `written-*` are texts by writers of
-whom training has read nothing (`models/training/unseen`): attacks in the documents of the banks, and harmless texts
-half of which are meant to mislead. They are held against each other and stay out of the mean, since recipes are chosen
-by them; `written-payloads` are calls, messages and records, each as three kinds of text, and are only counted.
+whom training has read nothing (`models/training/unseen`): attacks in the documents of the banks, and harmless texts,
+of which `written-hard` are meant to mislead. They are held against each other and stay out of the mean, since recipes
+are chosen by them; `written-payloads` are calls, messages and records, each as three kinds of text, and are only
+counted.
 
 No text shows who wrote it. Of a polite request in a document, or of a goal that stands there without any lead, wording
 says little: those are for information flow and policy, and the figures of `bipia-*` and `dojo-*` show it.

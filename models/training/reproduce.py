@@ -18,12 +18,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from models.training.again import main as again
+from models.training.banks import BANKS, digests
 from models.training.course import Course, CourseError, run
 from models.training.reopened import ReopenError
 from models.training.ship import ShipError, ship
 from models.training.web import PACKAGES, SOURCES
 
-__all__ = ["ReproduceError", "course_of", "started_with"]
+__all__ = ["ReproduceError", "changed_banks", "course_of", "started_with"]
 
 ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = ROOT / "models" / "tier1"
@@ -78,6 +79,13 @@ def started_with(model: Path, out: Path, *, root: Path = ROOT) -> Path | None:
     )
 
 
+def changed_banks(model: Path) -> int:
+    """How many files of the banks are not those that `model` was trained on."""
+    told = json.loads((model / "manifest.json").read_text(encoding="utf-8"))["made"]["banks"]
+    now = digests(BANKS)
+    return sum(told.get(name) != now.get(name) for name in {*told, *now})
+
+
 def _git(root: Path, *arguments: str) -> bytes:
     done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, check=False)  # noqa: S603, S607
     if done.returncode:
@@ -116,6 +124,9 @@ def main() -> int:
         out: Path = given.out.resolve()  # programs run in folders of it
         if not given.data.is_dir():
             raise ReproduceError(f"third-party rows are missing: {given.data}; name their folder with `--data`")
+        other = changed_banks(SHIPPED)
+        if other:
+            print(f"{other} files of the banks are not those that the shipped model learnt from", file=sys.stderr)
         dojo = _fetched(out / "web")
         start = started_with(SHIPPED, out / "start")
         course = course_of(

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-__all__ = ["KINDS", "WRITTEN", "WRITTEN_PAYLOADS", "Row", "read_rows", "write_rows"]
+__all__ = ["KINDS", "WRITTEN", "WRITTEN_HARD", "WRITTEN_PAYLOADS", "Row", "read_rows", "write_rows"]
 
 KINDS = ("prose", "tool_result", "command", "code", "url")
 WRITTEN = "written"  # the source of texts by writers of whom training has read nothing
+WRITTEN_HARD = "written-hard"  # the family of those that look like attacks and are none
 WRITTEN_PAYLOADS = "written-payloads"  # the family of their calls, messages and records
 
 

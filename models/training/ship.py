@@ -2,6 +2,8 @@
 
 RUN is a folder of `models.training`: `settled/` (weights, configuration, tokenizer), `calibration.jsonl` (harmless
 texts that set the thresholds) and `held.jsonl` (what the card reports). OUT is made anew, and only if all of it holds.
+With `--graph MODEL` the graph is that of a shipped model, and only thresholds and figures are made anew: RUN then needs
+no more than the rows (`python -m models.training --rows`).
 """
 
 import argparse
@@ -32,7 +34,7 @@ from models.training.compare import by_source
 from models.training.compose import attacks
 from models.training.course import STAGE_FILE, TRAINED_FOLDER
 from models.training.export import Parity, compared, export
-from models.training.row import KINDS, Row, read_rows
+from models.training.row import KINDS, WRITTEN_HARD, Row, read_rows
 from models.training.vocabulary import SPECIAL, Vocabulary
 from models.training.wide import WithWide, load_wide
 from shield.heuristics.load import load_heuristics
@@ -68,27 +70,32 @@ LIMITS = Limits()
 
 
 def ship(
-    run: Path, out: Path, *, today: str, limits: Limits = LIMITS, hostile: int = 1_500, log: TextIO = sys.stderr
+    run: Path,
+    out: Path,
+    *,
+    today: str,
+    limits: Limits = LIMITS,
+    graph: Path | None = None,
+    hostile: int = 1_500,
+    log: TextIO = sys.stderr,
 ) -> Manifest:
-    """The manifest of the folder `out`, whose files are complete, checked and loaded once. `hostile` generated attacks
-    help to find the temperature.
+    """The manifest of the folder `out`, whose files are complete, checked and loaded once. `graph` is the folder of a
+    shipped model whose graph, configuration and tokenizer are taken as they are. `hostile` generated attacks help to
+    find the temperature.
 
     Raises:
         ShipError: the graph differs from the trained model, or the folder is too large.
     """
-    trained = run / TRAINED_FOLDER
     held, harmless = list(read_rows(run / "held.jsonl")), list(read_rows(run / "calibration.jsonl"))
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=".ship-") as scratch:
         folder = Path(scratch) / "model"
         folder.mkdir()
-        log.write("export\n")
-        single, small = export(trained, Path(scratch) / "graphs")
-        parity = _parity(trained, single, small, held, limits)
-        shutil.copyfile(small, folder / "model.onnx")
-        for name in ("config.json", "tokenizer.json"):
-            shutil.copyfile(trained / name, folder / name)
-        made = _made(run, trained, parity)
+        if graph is None:
+            log.write("export\n")
+            made = _exported(run, folder, held, limits)
+        else:
+            made = _taken(run, graph, folder)
         _write_manifest(folder, made)
         log.write(f"thresholds from {len(harmless)} texts\n")
         calibration = _calibration(load_scorer(folder), harmless, hostile)
@@ -123,6 +130,31 @@ def ship(
     return manifest
 
 
+def _exported(run: Path, folder: Path, held: Sequence[Row], limits: Limits) -> dict[str, Json]:
+    """Graph, configuration and tokenizer of the training in `run`, put into `folder`, and what they were made of."""
+    trained = run / TRAINED_FOLDER
+    with tempfile.TemporaryDirectory(dir=folder.parent) as graphs:
+        single, small = export(trained, Path(graphs))
+        parity = _parity(trained, single, small, held, limits)
+        shutil.copyfile(small, folder / "model.onnx")
+    for name in ("config.json", "tokenizer.json"):
+        shutil.copyfile(trained / name, folder / name)
+    return _made(run, trained, parity)
+
+
+def _taken(run: Path, model: Path, folder: Path) -> dict[str, Json]:
+    """Those of a shipped model, and what its manifest says of them, with the rows that are new."""
+    load_scorer(model)  # its files are what its manifest says
+    for name in ("model.onnx", "config.json", "tokenizer.json"):
+        shutil.copyfile(model / name, folder / name)
+    made: dict[str, Json] = json.loads((model / "manifest.json").read_text(encoding="utf-8"))["made"]
+    return {**made, "data": {**made["data"], **_rows(run, "calibration.jsonl", "held.jsonl")}}
+
+
+def _rows(run: Path, *names: str) -> dict[str, Json]:
+    return {name: _digest(run / name) for name in names if (run / name).is_file()}
+
+
 def _parity(trained: Path, single: Path, small: Path, held: Sequence[Row], limits: Limits) -> Mapping[str, Parity]:
     vocabulary = Vocabulary(tokenizer=Tokenizer.from_file(str(trained / "tokenizer.json")), rows=())
     drawn = Random(len(held)).sample(held, min(_PARITY_ROWS, len(held)))
@@ -139,7 +171,9 @@ def _parity(trained: Path, single: Path, small: Path, held: Sequence[Row], limit
 def _calibration(scorer: Scorer, harmless: Sequence[Row], hostile: int) -> Calibration:
     """Thresholds from `harmless`; the temperature also from generated attacks, other ones than training drew."""
     drawn = list(islice(attacks(load_banks(BANKS), Random("temperature")), hostile))
-    return fit_calibration(_by_kind(scorer, harmless), attacks=_by_kind(scorer, drawn))
+    hard = [row for row in harmless if row.family == WRITTEN_HARD]
+    plain = [row for row in harmless if row.family != WRITTEN_HARD]
+    return fit_calibration(_by_kind(scorer, plain), hard=_by_kind(scorer, hard), attacks=_by_kind(scorer, drawn))
 
 
 def _by_kind(scorer: Scorer, rows: Sequence[Row]) -> dict[TextKind, list[float]]:
@@ -182,11 +216,10 @@ def _metrics(rows: Sequence[Row], margins: Sequence[float]) -> dict[str, Json]:
 
 def _made(run: Path, trained: Path, parity: Mapping[str, Parity]) -> dict[str, Json]:
     course = run / "course.json"
-    data = ("pool.jsonl", "calibration.jsonl", "held.jsonl")
     return {
         "course": json.loads(course.read_text()) if course.is_file() else None,
         "weights": _digest(trained / "model.safetensors"),
-        "data": {name: _digest(run / name) for name in data if (run / name).is_file()},
+        "data": _rows(run, "pool.jsonl", "calibration.jsonl", "held.jsonl"),
         "banks": digests(BANKS),
         "stages": {path.parent.name: json.loads(path.read_text()) for path in sorted(run.glob(f"*/{STAGE_FILE}"))},
         "versions": {name: version(name) for name in _PACKAGES},
@@ -228,9 +261,10 @@ def main() -> None:
     reader = argparse.ArgumentParser(prog="python -m models.training.ship", description=ship.__doc__)
     reader.add_argument("run", type=Path, help="the folder of a finished run")
     reader.add_argument("out", type=Path, help="the model folder; one that is there is replaced")
+    reader.add_argument("--graph", type=Path, help="the folder of a shipped model whose graph is kept")
     given = reader.parse_args()
     try:
-        ship(given.run, given.out, today=datetime.now(UTC).date().isoformat())
+        ship(given.run, given.out, today=datetime.now(UTC).date().isoformat(), graph=given.graph)
     except ShipError as error:
         sys.exit(f"not shipped: {error}")
 

@@ -14,10 +14,11 @@ from shield.model.directory import CALIBRATION
 from shield.model.manifest import read_json
 from shield.types import Answer, Json, TextKind
 
-__all__ = ["BLOCK_RATE", "ESCALATE_RATE", "ONLY_ESCALATE", "Calibration", "Thresholds", "fit_calibration"]
+__all__ = ["BLOCK_RATE", "ESCALATE_RATE", "HARD_RATE", "ONLY_ESCALATE", "Calibration", "Thresholds", "fit_calibration"]
 
 BLOCK_RATE: Final = 0.001  # of benign texts of a kind that may be blocked; needs 999 of them
 ESCALATE_RATE: Final = 0.02  # that may be escalated; needs 49
+HARD_RATE: Final = ESCALATE_RATE  # of texts that look like attacks and are none that may be blocked
 ONLY_ESCALATE: Final = frozenset({TextKind.COMMAND, TextKind.CODE})  # a quarter of ordinary lines look like attacks
 # llm-guard's threshold for ProtectAI's v2 model on CPU: where a model starts that nobody calibrated, and the least
 # score that blocks
@@ -90,32 +91,43 @@ class Calibration:
 
 
 def fit_calibration(
-    benign: Mapping[TextKind, Sequence[float]], *, attacks: Mapping[TextKind, Sequence[float]] | None = None
+    benign: Mapping[TextKind, Sequence[float]],
+    *,
+    hard: Mapping[TextKind, Sequence[float]] | None = None,
+    attacks: Mapping[TextKind, Sequence[float]] | None = None,
 ) -> Calibration:
     """Thresholds from the margins of `benign` texts by kind; the temperature from them and `attacks`, else 1.
 
-    BLOCK at 0.1 % of benign texts or fewer, ESCALATE at 2 %. These are bounds, no goals: whatever honest texts look
-    like, nothing is escalated that the model takes for harmless, nor blocked below a score of .92. A kind with fewer
-    than 999 texts may not block, one with fewer than 49 gets no thresholds; commands and code never block.
+    BLOCK at 0.1 % of benign texts or fewer, ESCALATE at 2 %. Of `hard` ones, benign texts that were written to be
+    mistaken, 2 % may be blocked: they stand for themselves, since their share among others is whatever somebody
+    collected; of fewer than 49 nothing can be said, so they count as benign ones do. These are bounds, no goals:
+    whatever honest texts look like, nothing is escalated that the model takes for harmless, nor blocked below a score
+    of .92. A kind with fewer than 999 texts may not block, one with fewer than 49 gets no thresholds; commands and code
+    never block.
 
     Raises:
         ModelError: a margin is not finite.
     """
     hostile = [margin for margins in (attacks or {}).values() for margin in margins if math.isfinite(margin)]
-    honest = [margin for margins in benign.values() for margin in margins]
-    for kind, margins in benign.items():
+    hard = hard or {}
+    honest = [margin for part in (benign, hard) for margins in part.values() for margin in margins]
+    for kind, margins in (*benign.items(), *hard.items()):
         if not all(map(math.isfinite, margins)):
             raise ModelError(f"a text of kind `{kind}` has no finite margin; leave empty texts out")
     temperature = _temperature(honest, hostile) if hostile and honest else 1.0
+    sure = _rounded_up(temperature * math.log(_SURE / (1 - _SURE)))
     kinds: dict[TextKind, Thresholds] = {}
-    for kind, margins in benign.items():
+    for kind in benign:
+        misled = hard.get(kind, ())
+        least = _least_margin(misled, HARD_RATE)
+        margins = benign[kind] if least is not None else [*benign[kind], *misled]
         escalate = _least_margin(margins, ESCALATE_RATE)
         if escalate is None:
             continue
         block = None if kind in ONLY_ESCALATE else _least_margin(margins, BLOCK_RATE)
         if block is not None:
-            block = max(block, _rounded_up(temperature * math.log(_SURE / (1 - _SURE))))
-        kinds[kind] = Thresholds(benign=len(margins), escalate=max(escalate, 0.0), block=block)
+            block = max(block, sure, -math.inf if least is None else least)
+        kinds[kind] = Thresholds(benign=len(benign[kind]) + len(misled), escalate=max(escalate, 0.0), block=block)
     return Calibration(temperature=temperature, kinds=kinds)
 
 

@@ -156,3 +156,34 @@ def test_a_wrong_file_is_refused(change: dict[str, object]) -> None:
 def test_what_is_no_calibration_is_refused(raw: bytes) -> None:
     with pytest.raises(ModelError, match="`calibration"):
         Calibration.read(raw)
+
+
+@given(st.integers(), st.integers(999, 3_000), st.integers(49, 900), st.floats(-9, 9))
+def test_hard_texts_raise_what_is_blocked_and_nothing_else(seed: int, many: int, few: int, harder: float) -> None:
+    random = Random(seed)
+    ordinary = [random.gauss(-8, 4) for _ in range(many)]
+    hard = [random.gauss(harder, 4) for _ in range(few)]
+    without, fitted = (fit_calibration({PROSE: ordinary}, hard=some) for some in (None, {PROSE: hard}))
+    before, found = without.kinds[PROSE], fitted.kinds[PROSE]
+    assert before.block is not None
+    assert found.block is not None
+    assert found.block >= before.block
+    assert (found.escalate, found.benign) == (before.escalate, len(ordinary) + len(hard))
+    assert sum(margin >= found.block for margin in hard) + 1 <= 0.02 * (len(hard) + 1)
+    assert sum(margin >= found.block for margin in ordinary) + 1 <= 0.001 * (len(ordinary) + 1)
+
+
+@pytest.mark.parametrize(("count", "alone"), [(48, False), (49, True)])
+def test_few_hard_texts_count_as_the_others_do(count: int, alone: bool) -> None:
+    """Of 48 none can be said to be one in fifty."""
+    fitted = fit_calibration({PROSE: [0.0] * 2_000}, hard={PROSE: [20.0] * count}).kinds[PROSE]
+    assert fitted.benign == 2_000 + count
+    assert (fitted.escalate < 20.0) is alone
+    assert fitted.block is not None
+    assert fitted.block > 20.0
+
+
+def test_a_kind_that_only_has_hard_texts_gets_no_thresholds() -> None:
+    assert fit_calibration({}, hard={PROSE: [1.0] * 2_000}).kinds == {}
+    with pytest.raises(ModelError):
+        fit_calibration({PROSE: [0.0] * 99}, hard={PROSE: [math.nan]})

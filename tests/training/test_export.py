@@ -25,6 +25,7 @@ with warnings.catch_warnings():
     from models.training.vocabulary import SPECIAL, wordpiece
     from models.training.wide import Wide, WithWide, save_wide
 
+from shield.errors import ModelError
 from shield.model.scorer import load_scorer
 from shield.types import TextKind
 
@@ -194,6 +195,30 @@ def test_a_folder_is_shipped_whole(run, tmp_path):
     assert made["parity"]["single"]["flips"] == 0
     assert made["stages"]["judged"] == {"banks": "sha256:1", "device": "cuda"}
     assert not list(tmp_path.glob(".ship-*"))
+
+
+def test_thresholds_and_figures_are_made_anew_for_a_graph_that_stays(run, tmp_path):
+    ship(run, tmp_path / "tier1", today="2026-11-22", limits=LOOSE, hostile=50, log=io.StringIO())
+    before = {path.name: path.read_bytes() for path in (tmp_path / "tier1").iterdir()}
+    rows_only = tmp_path / "rows"
+    rows_only.mkdir()
+    write_rows(rows_only / "held.jsonl", rows())
+    write_rows(rows_only / "calibration.jsonl", [row for row in rows() if not row.label] * 4)
+    out = tmp_path / "again"
+    ship(rows_only, out, today="2026-11-23", graph=tmp_path / "tier1", hostile=50, log=io.StringIO())
+    kept = ("model.onnx", "config.json", "tokenizer.json")
+    assert all((out / name).read_bytes() == before[name] for name in kept)
+    assert (out / "calibration.json").read_bytes() != before["calibration.json"]
+    made, old = (json.loads(raw)["made"] for raw in ((out / "manifest.json").read_bytes(), before["manifest.json"]))
+    assert {name for name in made["data"] if made["data"][name] != old["data"][name]} == {"calibration.jsonl"}
+    assert {key: made[key] for key in ("weights", "stages", "parity")} == {
+        key: old[key] for key in ("weights", "stages", "parity")
+    }
+    load_scorer(out)
+    with open(tmp_path / "tier1" / "model.onnx", "ab") as graph:
+        graph.write(b"x")
+    with pytest.raises(ModelError, match="not what its manifest says"):
+        ship(rows_only, out, today="2026-11-23", graph=tmp_path / "tier1", log=io.StringIO())
 
 
 def test_a_graph_that_strays_is_not_shipped(run, tmp_path):

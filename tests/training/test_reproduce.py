@@ -13,8 +13,9 @@ pytest.importorskip("optimum.onnxruntime", reason="needs the extra `train`")
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # torch's, of its own parts
     from models.training import reproduce
+    from models.training.banks import BANKS, digests
     from models.training.course import _settings
-    from models.training.reproduce import SHIPPED, ReproduceError, course_of, main, started_with
+    from models.training.reproduce import SHIPPED, ReproduceError, changed_banks, course_of, main, started_with
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # torch, of its own scripts
 
@@ -54,6 +55,14 @@ def test_what_it_started_from_comes_out_of_the_history_whole(history, tmp_path):
     found = started_with(model, tmp_path / "out", root=history)
     assert (found / "model.onnx").read_bytes() == b"two"
     assert (found / "tokenizer.json").read_text() == "of two"
+
+
+def test_banks_that_changed_since_are_counted(tmp_path):
+    told = digests(BANKS)
+    name = next(iter(told))
+    for banks, changed in ((told, 0), ({**told, name: "sha256:0", "gone.yaml": "sha256:1"}, 2), ({}, len(told))):
+        (tmp_path / "manifest.json").write_text(json.dumps({"made": {"banks": banks}}))
+        assert changed_banks(tmp_path) == changed
 
 
 def test_a_model_that_no_commit_has_is_said_to_be_missing(history, tmp_path):
