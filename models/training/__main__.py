@@ -2,6 +2,9 @@
 
 import argparse
 import os
+import subprocess
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -10,6 +13,7 @@ from models.training.course import Course, CourseError, rows, run
 from models.training.reopened import ReopenError
 
 ROOT = Path(__file__).resolve().parents[2]
+LOG = "train.log"
 
 
 def main() -> None:
@@ -29,7 +33,11 @@ def main() -> None:
     reader.add_argument("--workers", type=int, default=_workers(), help="processes that write texts; 0: none but this")
     reader.add_argument("--wide-rows", type=int, default=1_000_000, help="texts that the wide part sees")
     reader.add_argument("--rows", action="store_true", help="write the rows only: nothing is trained")
+    reader.add_argument("--detach", action="store_true", help=f"go on in the background, and report to OUT/{LOG}")
     given = reader.parse_args()
+    if given.detach:
+        print(detached(given.out, sys.orig_argv))
+        return
     course = Course(
         folder=given.out,
         data=given.data,
@@ -49,6 +57,20 @@ def main() -> None:
         rows(course) if given.rows else run(course)
     except (CourseError, ReopenError) as error:
         reader.error(str(error))
+
+
+def detached(out: Path, command: Sequence[str]) -> str:
+    """Starts `command` once more, without `--detach`, in a session of its own; where to look for it."""
+    out.mkdir(parents=True, exist_ok=True)
+    with (out / LOG).open("ab") as log:
+        begun = subprocess.Popen(  # noqa: S603  # the very command that the user gave
+            [sys.executable, *(word for word in command[1:] if word != "--detach")],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    return f"process {begun.pid} goes on; its progress is in {out / LOG}"
 
 
 def _workers() -> int:

@@ -4,6 +4,7 @@ against the peers, in one run; and what twenty-two changes of a text cost."""
 import argparse
 import json
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
@@ -96,7 +97,9 @@ def measured(rows: Sequence[Row], judge: TextJudge, rules: TextJudge, fitted: It
         "character n-grams": grams(fitted)(rows),
     }
     detector = governance()
-    if detector is not None:
+    if detector is None:
+        print("agent-governance-toolkit-core is not installed, so the page is without that peer", file=sys.stderr)
+    else:
         scores["agent-governance-toolkit-core"] = detector(rows)
     compared = by_source(rows, scores)
     answers = {"both": [one.answer for one in both], "heuristics alone": [one.answer for one in alone]}

@@ -1,6 +1,7 @@
 """A training goes on in its own folder only."""
 
 import json
+import os
 import shutil
 import string
 import warnings
@@ -15,6 +16,7 @@ with warnings.catch_warnings():
     from safetensors.torch import load_file
     from tokenizers import Tokenizer
 
+    from models.training.__main__ import detached
     from models.training.course import STAGE_FILE, TRAINED_FOLDER, CourseError, run
     from models.training.encoder import Shape, fresh
     from models.training.forward import margins
@@ -111,3 +113,12 @@ def test_a_stage_that_is_done_is_not_done_again(begun):
     before = {path: path.stat().st_mtime_ns for path in (begun / TRAINED_FOLDER).iterdir() if path.name == _WEIGHTS}
     run(course)
     assert {path: path.stat().st_mtime_ns for path in before} == before
+
+
+def test_a_training_may_go_on_without_the_terminal(tmp_path):
+    code = "import os, sys; print(sys.argv[1:], os.getsid(0) == os.getpid(), flush=True)"
+    said = detached(tmp_path / "run", ["python", "-c", code, "--detach", "--seed", "3"])
+    log = tmp_path / "run" / "train.log"
+    assert str(log) in said
+    os.waitpid(int(said.split()[1]), 0)
+    assert log.read_text() == "['--seed', '3'] True\n"
