@@ -51,7 +51,7 @@ from shield.service.process import harden, settle_memory
 from shield.service.routes import ROUTES
 from shield.service.rulebook import Rulebook, load_owner_policy
 from shield.service.server import make_server
-from shield.service.text_tier import HEURISTICS, model_in, standing_of
+from shield.service.text_tier import HEURISTICS, model_digest, model_in, standing_of
 from shield.service.tokens import TokenBook, read_book
 from shield.store.state import StateStore
 from shield.tiers.loading import start_tier1, stop_tier1
@@ -187,7 +187,8 @@ async def _main(home: Home, config: Config, hooks: Hooks, audit_key: SigningKey,
             trusted=lambda: (*config.workspaces.roots, *read_trusted(home)),
             now_ms=clock.now_ms,
         )
-        tier1 = start_tier1(data_folder(HEURISTICS), model_in(config, home))
+        model = model_in(config, home)
+        tier1 = start_tier1(data_folder(HEURISTICS), model)
         down.callback(stop_tier1, tier1)
         book = hooks.book(read_book(home))
         approvals = ApprovalQueue(
@@ -255,6 +256,7 @@ async def _main(home: Home, config: Config, hooks: Hooks, audit_key: SigningKey,
                 "version": _version(),
                 "permit_key": key.public.hex(),
                 "policy": rulebook.policy.digest,
+                "model": await asyncio.to_thread(model_digest, model),
                 "isolation": "reported by the executor",
                 # signed: whoever has Shield remember its log somewhere else cannot hide that they did
                 "outside": outside.folder,

@@ -1,17 +1,19 @@
 """Where tier 1 lies, and how it stands: for `/readyz`, `shield status` and `/metrics`."""
 
+import hashlib
 from pathlib import Path
 
 from shield.config.home import Home
 from shield.config.model_folder import SHIPPED, model_folder
 from shield.config.sections import Config
-from shield.errors import ConfigError
+from shield.errors import ConfigError, ModelError
+from shield.model.directory import MANIFEST, opened
 from shield.service.ports import TextTier
 from shield.tiers.loading import HeldRules
 from shield.tiers.texts import TextJudge
 from shield.tiers.witnesses import MODEL_READY
 
-__all__ = ["HEURISTICS", "model_in", "standing_of"]
+__all__ = ["HEURISTICS", "model_digest", "model_in", "standing_of"]
 
 HEURISTICS = "policies/heuristics"
 
@@ -27,6 +29,18 @@ def model_in(config: Config, home: Home) -> Path | None:
         if config.tier1.model == SHIPPED:
             return None
         raise
+
+
+def model_digest(folder: Path | None) -> str | None:
+    """What the log says of the model that is about to be loaded: the digest of its manifest, which pins its files."""
+    if folder is None:
+        return None
+    try:
+        with opened(folder) as source:
+            raw = source.read(MANIFEST)
+    except ModelError:
+        return None
+    return None if raw is None else f"sha256:{hashlib.sha256(raw).hexdigest()}"
 
 
 def standing_of(texts: TextJudge) -> TextTier:

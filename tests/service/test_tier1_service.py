@@ -13,7 +13,7 @@ from service_harness import call, running
 from service_process import begun, post, run, serving, stop
 from shield.pipeline.inspect import NOTICE, Direction
 from shield.service.ports import TextTier
-from shield.service.text_tier import standing_of
+from shield.service.text_tier import model_digest, standing_of
 from shield.tiers.texts import Text
 from shield.types import Role, TextKind
 from tier1_folder import lookup
@@ -121,7 +121,8 @@ def test_readyz_and_metrics_say_how_tier_1_is(service):
         assert {"reason": "tier1.failed", "detail": "`model.onnx` in `/home/u` was swapped"} in report["notes"]
         told = service.call("GET", "/readyz").json()
         assert "/home/u" not in json.dumps(told)
-        assert {"reason": "tier1.failed", "detail": "the classifier cannot be used"} in told["notes"]
+        (note,) = [note for note in told["notes"] if note["reason"] == "tier1.failed"]
+        assert "`shield model verify`" in note["detail"]
         service.operator.text_tier = TextTier(state="ready", model="sha256:1", heuristics="sha256:2")
         report = service.call("GET", "/readyz").json()
         assert report["tier1"] == {"model": "sha256:1", "heuristics": "sha256:2", "detail": None}
@@ -147,6 +148,12 @@ def test_a_model_that_fails_on_what_it_reads_is_not_called_ready(tmp_path):
     texts.model.scorer.read = reads
     texts.judge(told)
     assert standing_of(texts).state == "ready"
+
+
+def test_of_a_model_that_is_not_there_no_digest_is_named(tmp_path):
+    assert model_digest(None) is None
+    assert model_digest(tmp_path) is None
+    assert model_digest(tmp_path / "gone") is None
 
 
 # --- a real one ------------------------------------------------------------------------------------------------------
@@ -193,6 +200,8 @@ def test_a_service_answers_at_once_and_reads_with_its_model_when_that_is_there(f
     assert shown.returncode == 0, shown.stderr
     assert "override the" not in shown.stdout
     assert "Ignore" not in shown.stdout
+    opened = run(home, "audit", "list", "--kind", "log.open", "--json").stdout.splitlines()
+    assert [json.loads(line)["body"]["model"] for line in opened[-1:]] == [report["tier1"]["model"]]
     assert run(home, "audit", "verify").returncode == 0
 
 
