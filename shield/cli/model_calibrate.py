@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from shield.cli.model_output import check_output, say
 from shield.cli.render import compact, shown
 from shield.cli.terminal import confirm, terminal
 from shield.config.home import Home, home_from
@@ -51,7 +52,7 @@ class _Read:
 def calibrate(name: str | None, *, benign: str, attacks: str | None, kind: str | None, as_json: bool) -> None:
     """Set from which margin on the adopted model NAME asks and blocks, for each kind of text in FILE: asks at 2 % of
     the benign texts or fewer, blocks at 0.1 %. That takes at least 49 and 999 texts of a kind; commands and code are
-    never blocked. Kinds that FILE does not have keep their thresholds.
+    never blocked. A text that comes again counts once. Kinds that FILE does not have keep their thresholds.
 
     FILE has JSON lines {"id": …, "text": …, "kind": …}. Default for NAME: what shield.toml names.
 
@@ -61,12 +62,13 @@ def calibrate(name: str | None, *, benign: str, attacks: str | None, kind: str |
     from shield.heuristics.scan import Heuristics
     from shield.model.calibration import Calibration, fit_calibration
 
+    check_output()
     home = home_from(os.environ)
     folder = _adopted(name, home)
     wanted = TextKind(kind) if kind is not None else None
     # reading takes minutes: what is wrong with the files, and who cannot be asked, is told before
-    texts = _texts(benign, wanted)
-    hostile_texts = [] if attacks is None else _texts(attacks, wanted)
+    texts = _distinct(benign, _texts(benign, wanted))
+    hostile_texts = [] if attacks is None else _distinct(attacks, _texts(attacks, wanted))
     _enough(benign, Counter(text.kind for text in texts))
     with terminal():
         pass
@@ -91,20 +93,25 @@ def calibrate(name: str | None, *, benign: str, attacks: str | None, kind: str |
         raise SystemExit(1)
     _write(folder, scorer, calibration)
     if as_json:
-        click.echo(compact({"folder": str(folder), "calibration": calibration.as_json()}))
+        say(compact({"folder": str(folder), "calibration": calibration.as_json()}))
     else:
-        click.echo(f"calibrated  {shown(str(folder))}: {', '.join(fitted.kinds)}")
+        say(f"calibrated  {shown(str(folder))}: {', '.join(fitted.kinds)}")
     click.echo("a running Shield takes it at its next start", err=True)
 
 
 def _adopted(name: str | None, home: Home) -> Path:
+    from shield.cli.model_reading import origin
+
     called = load(home, os.environ).tier1.model if name is None else name
     if called == SHIPPED:
         raise ConfigError(
             "the thresholds of the shipped model are part of the release; adopt a copy of its folder, which"
             " `shield model info` names, with `shield model use DIR --name mine`, and calibrate `mine`"
         )
-    folder = model_folder(called, home)
+    try:
+        folder = model_folder(called, home)
+    except ConfigError as error:
+        raise ConfigError(error.detail if name is not None else f"{origin(home, os.environ)}: {error.detail}") from None
     if not folder.is_dir():
         raise ConfigError(f"there is no adopted model `{called}`; adopt one with `shield model use DIR`")
     return folder
@@ -116,8 +123,8 @@ def _texts(file: str, kind: TextKind | None) -> "list[Text]":
     from shield.tiers.texts import Text
 
     texts = []
-    with opened(file) as stream:
-        for line in (line for batch in batches(stream) for line in batch):
+    with opened(file) as source:
+        for line in (line for batch in batches(source) for line in batch):
             row = plain_row(*line, kind) if kind is not None else read_row(*line, None)
             if not isinstance(row, Row):
                 raise ConfigError(f"`{file}`, line {row.line}: {row.error.detail}; mend it, nothing was changed")
@@ -125,10 +132,23 @@ def _texts(file: str, kind: TextKind | None) -> "list[Text]":
     return texts
 
 
+def _distinct(file: str, texts: "Sequence[Text]") -> "list[Text]":
+    """Each text once: a rank among copies of one text says nothing of the next one. What is left out is said."""
+    found = {(text.kind, text.text): text for text in texts}
+    left_out = Counter(text.kind for text in texts) - Counter(kind for kind, _ in found)
+    for kind, count in left_out.items():
+        click.echo(
+            f"`{shown(file)}`: {count:,} repeats of {kind.value} texts were left out: each counts once", err=True
+        )
+    return list(found.values())
+
+
 def _enough(file: str, counts: Mapping[TextKind, int]) -> None:
     most = max(counts.values(), default=0)
     if most < _LEAST:
-        raise ConfigError(f"`{file}` has at most {most} texts of a kind that can be read; at least {_LEAST} are needed")
+        raise ConfigError(
+            f"`{file}` has at most {most} different texts of a kind that can be read; at least {_LEAST} are needed"
+        )
 
 
 def _read(texts: "Sequence[Text]", judge: "TextJudge") -> _Read:
@@ -160,7 +180,8 @@ def _notes(honest: _Read, hostile: _Read, fitted: "Calibration") -> Iterator[str
         yield f"{honest.silent + hostile.silent:,} texts say too little to be read by the model and were left out"
     for kind, margins in honest.margins.items():
         if kind not in fitted.kinds:
-            yield f"{kind.value}: {len(margins)} benign texts are too few, at least {_LEAST} are needed; left as it was"
+            few = f"{len(margins)} different benign texts are too few, at least {_LEAST} are needed"
+            yield f"{kind.value}: {few}; left as it was"
 
 
 def _table(fitted: "Calibration", honest: Margins, hostile: Margins) -> Iterator[str]:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from shield.cli.model_report import Scanned
 from shield.cli.model_rows import Row
-from shield.config.home import home_from
+from shield.config.home import Home, home_from
 from shield.config.loading import load
 from shield.config.model_folder import SHIPPED, model_folder
+from shield.config.sections import Config
 from shield.errors import ConfigError
 from shield.heuristics.load import load_heuristics
 from shield.resources import data_folder
@@ -24,9 +25,10 @@ if TYPE_CHECKING:
     from shield.heuristics.scan import Heuristics
     from shield.model.scorer import Scorer
 
-__all__ = ["Reader", "folder_of", "judge_of", "reader", "scorer_of", "tier1"]
+__all__ = ["Reader", "folder_of", "judge_of", "origin", "reader", "scorer_of", "tier1"]
 
 _LONG = "not all of it was read: it is too long, or holds too much that is encoded; split it"
+_VARIABLE = "SHIELD_TIER1__MODEL"
 _READ = "it reads like an instruction to an agent"
 
 
@@ -45,8 +47,17 @@ class Reader:
             failed = judged.trouble is not None and self.judge.model is not NO_MODEL
             found = self.judge.judge([text])[0] if failed and len(rows) > 1 else judged
             failed = failed and found.trouble is not None
-            unread = f"the classifier did not read it: {found.trouble}" if failed else None if found.whole else _LONG
-            yield Scanned(row=row, findings=found.findings, score=found.score, unread=unread, failed=failed)
+            unread = [
+                *([] if row.unread is None else [row.unread]),
+                *([f"the classifier did not read it: {found.trouble}"] if failed else [] if found.whole else [_LONG]),
+            ]
+            yield Scanned(
+                row=row,
+                findings=found.findings,
+                score=found.score,
+                unread="; ".join(unread) or None,
+                failed=failed,
+            )
 
 
 def reader(environ: Mapping[str, str], *, model: str | None, without: bool) -> Reader:
@@ -59,7 +70,7 @@ def reader(environ: Mapping[str, str], *, model: str | None, without: bool) -> R
         ConfigError, ModelError, PolicyError: what is wrong, and what to do.
     """
     heuristics = load_heuristics(data_folder(HEURISTICS))
-    folder = None if without else folder_of(model, environ)
+    folder = None if without else folder_of(model, environ, instead=", or read with the rules alone by `--no-model`")
     lacking = None if without or folder is not None else "there is no classifier, these are the heuristics alone"
     return Reader(
         judge=judge_of(None if folder is None else scorer_of(folder), heuristics),
@@ -70,9 +81,11 @@ def reader(environ: Mapping[str, str], *, model: str | None, without: bool) -> R
 
 def scorer_of(folder: Path) -> "Scorer":
     """The model in this folder. Raises ModelError."""
+    from shield.model.directory import naming
     from shield.model.scorer import load_scorer  # heavy
 
-    return load_scorer(folder)
+    with naming(folder):
+        return load_scorer(folder)
 
 
 def tier1(environ: Mapping[str, str]) -> ClassifierTier:
@@ -82,7 +95,7 @@ def tier1(environ: Mapping[str, str]) -> ClassifierTier:
         ConfigError: shield.toml does not load, or names what is no name.
     """
     home = home_from(environ)
-    return load_tier1(data_folder(HEURISTICS), model_in(load(home, environ), home))
+    return load_tier1(data_folder(HEURISTICS), _chosen(load(home, environ), home, environ))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +111,9 @@ def judge_of(scorer: "Scorer | None", heuristics: "Heuristics") -> TextJudge:
     return TextJudge(heuristics, NO_MODEL if scorer is None else _Ready(scorer))
 
 
-def folder_of(model: str | None, environ: Mapping[str, str]) -> Path | None:
+def folder_of(model: str | None, environ: Mapping[str, str], *, instead: str = "") -> Path | None:
     """The folder of the model: `model` is a folder where it has a `/` in it, else a name. None if none was named and
-    the shipped one is not there.
+    the shipped one is not there. `instead` is what the command can do without the model.
 
     Raises:
         ConfigError: the one that is named, here or in shield.toml, is not there.
@@ -108,17 +121,29 @@ def folder_of(model: str | None, environ: Mapping[str, str]) -> Path | None:
     home = home_from(environ)
     if model is None:
         config = load(home, environ)
-        folder = model_in(config, home)
+        folder = _chosen(config, home, environ)
         if folder is None or folder.is_dir():
             return folder
         if config.tier1.model == SHIPPED:
             return None
         # the owner chose it: what it would have said is not made up by silence
         raise ConfigError(
-            f"`[tier1] model` names `{config.tier1.model}`, and there is no folder `{folder}`; adopt it with"
-            " `shield model use DIR`, name another one, or read with the rules alone by `--no-model`"
+            f"{origin(home, environ)} names `{config.tier1.model}`, and there is no folder `{folder}`; adopt it with"
+            f" `shield model use DIR`, name another one{instead}"
         )
     folder = Path(model) if os.sep in model else model_folder(model, home)
     if not folder.is_dir():
         raise ConfigError(f"there is no folder `{folder}`; adopt a model with `shield model use DIR`")
     return folder
+
+
+def origin(home: Home, environ: Mapping[str, str]) -> str:
+    """Where the owner chose the model, for a message."""
+    return f"{_VARIABLE if _VARIABLE in environ else home.toml}: `tier1.model`"
+
+
+def _chosen(config: Config, home: Home, environ: Mapping[str, str]) -> Path | None:
+    try:
+        return model_in(config, home)
+    except ConfigError as error:
+        raise ConfigError(f"{origin(home, environ)}: {error.detail}") from None

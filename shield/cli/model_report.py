@@ -4,14 +4,14 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from shield.cli.model_rows import Row, Unread
+from shield.cli.model_rows import Row, Unread, UnreadFile
 from shield.cli.notices import Level, Notice
 from shield.cli.render import compact, near, shown
 from shield.tiers.texts import CLASSIFIER
 from shield.tiers.views import RAW, SOURCE, VISIBLE
 from shield.types import Answer, Decision, Json, TextFinding
 
-__all__ = ["Scanned", "as_json", "as_notices", "as_text", "titles", "unread_json", "unread_text"]
+__all__ = ["Scanned", "as_json", "as_notices", "as_text", "titles", "unread_json", "unread_notice", "unread_text"]
 
 _DECISIONS = {Answer.BLOCK: Decision.BLOCK, Answer.ESCALATE: Decision.ESCALATE}
 _NONE = "none"
@@ -69,12 +69,16 @@ def as_json(scanned: Scanned) -> str:
 
 
 def unread_json(unread: Unread) -> str:
-    """A line that could not be read, as `shield check` says it."""
+    """A line that could not be read: what the answer to a text has, and what `shield check` says; its file, if any."""
     return compact(
         {
             "id": unread.id,
+            **({} if unread.file is None else {"file": unread.file}),
             "line": unread.line,
             "decision": Decision.BLOCK.value,
+            "score": None,
+            "by": _NONE,
+            "spans": [],
             "rule": unread.error.reason.value,
             "reason": _why(unread),
         }
@@ -82,7 +86,13 @@ def unread_json(unread: Unread) -> str:
 
 
 def unread_text(unread: Unread) -> str:
-    return shown(f"BLOCK     line {unread.line}: {unread.error.reason.value}: {_why(unread)}")
+    where = f"line {unread.line}" if unread.file is None else f"{near(unread.file)}:{unread.line}"
+    return shown(f"BLOCK     {where}: {unread.error.reason.value}: {_why(unread)}")
+
+
+def unread_notice(unread: UnreadFile) -> Notice:
+    """For code scanning, which would take silence for a clean file."""
+    return Notice(code=_UNREAD, level=Level.ERROR, file=unread.file, line=1, message=unread.why)
 
 
 def as_text(scanned: Scanned, reasons: Mapping[str, str], columns: int) -> Iterator[str]:

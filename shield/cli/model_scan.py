@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from shield.cli.model_output import check_output, say
 from shield.cli.render import default_form, shown
-from shield.errors import ShieldError
+from shield.errors import ConfigError, ShieldError
 from shield.types import Decision, TextKind
 
 if TYPE_CHECKING:
     from shield.cli.model_reading import Reader
     from shield.cli.model_report import Scanned
-    from shield.cli.model_rows import Row, Unread
+    from shield.cli.model_rows import Row, Unread, UnreadFile
 
 __all__ = ["scan"]
 
@@ -71,6 +72,7 @@ def scan(
     """
     from shield.cli.model_reading import reader  # heavy
 
+    check_output()
     form = form or default_form(os.environ, as_json=as_json)
     if model is not None and no_model:
         raise click.UsageError("`--model` and `--no-model` are both given; keep one")
@@ -92,26 +94,32 @@ def scan(
     sys.exit(next(code for code in _PRECEDENCE if code in codes))
 
 
-def _print(texts: "Iterable[Sequence[Row | Unread]]", read: "Reader", form: str) -> set[int]:
+def _print(texts: "Iterable[Sequence[Row | Unread] | UnreadFile]", read: "Reader", form: str) -> set[int]:
     """Answer each text in turn; the exit codes that came up."""
-    from shield.cli.model_report import as_notices, titles  # heavy
-    from shield.cli.notices import as_github, as_sarif  # heavy
+    from shield.cli.model_report import as_notices, titles, unread_notice  # heavy
+    from shield.cli.model_rows import UnreadFile  # heavy
+    from shield.cli.notices import Notice, as_github, as_sarif  # heavy
 
     codes: set[int] = set()
     kept: list[Scanned] = []
+    notices: list[Notice] = []
     for batch in texts:
+        if isinstance(batch, UnreadFile):
+            click.echo(f"shield model scan: {shown(batch.why)}", err=True)
+            codes.add(2)
+            notices.append(unread_notice(batch))
+            continue
         for line, code, scanned in _answered(batch, read, form):
             codes.add(code)
             if scanned is not None and form in ("sarif", "github"):
                 kept.append(scanned)
+                notices += as_notices(scanned, read.reasons)
             if line:
-                click.echo(line)
-        sys.stdout.flush()
-    notices = [notice for scanned in kept for notice in as_notices(scanned, read.reasons)]
+                say(line)
     if form == "sarif":
-        click.echo(as_sarif(notices, titles(kept, read.reasons)))
-    elif notices:
-        click.echo(as_github(notices))
+        say(as_sarif(notices, titles(kept, read.reasons)))
+    elif form == "github" and notices:
+        say(as_github(notices))
     return codes
 
 
@@ -136,18 +144,25 @@ def _answered(
         yield line, 2 if scanned.failed else _EXITS[scanned.decision], scanned
 
 
-def _lines(files: Sequence[str], kind: TextKind | None) -> "Iterator[Sequence[Row | Unread]]":
-    from shield.cli.model_rows import batches, opened, read_row  # heavy
+def _lines(files: Sequence[str], kind: TextKind | None) -> "Iterator[Sequence[Row | Unread] | UnreadFile]":
+    from shield.cli.model_rows import STDIN, UnreadFile, batches, opened, read_row  # heavy
 
     for file in files:
-        with opened(file) as stream:
-            for batch in batches(stream):
-                yield [read_row(number, line, kind) for number, line in batch]
+        named = None if file == STDIN else file
+        try:
+            with opened(file) as source:
+                for batch in batches(source):
+                    yield [read_row(number, line, kind, file=named) for number, line in batch]
+        except ConfigError as error:
+            yield UnreadFile(file=file, why=error.detail)
 
 
-def _whole(files: Sequence[str], kind: TextKind | None) -> "Iterator[Sequence[Row]]":
-    from shield.cli.model_rows import file_row  # heavy
+def _whole(files: Sequence[str], kind: TextKind | None) -> "Iterator[Sequence[Row] | UnreadFile]":
+    from shield.cli.model_rows import UnreadFile, file_row  # heavy
 
     for file in files:
         read_as = kind or (TextKind.CODE if PurePath(file).suffix.lower() in _CODE else TextKind.TOOL_RESULT)
-        yield [file_row(file, read_as)]
+        try:
+            yield [file_row(file, read_as)]
+        except ConfigError as error:
+            yield UnreadFile(file=file, why=error.detail)

@@ -13,7 +13,7 @@ from typing import Final
 
 from shield.errors import ModelError
 
-__all__ = ["CALIBRATION", "CONFIG", "GRAPHS", "LIMITS", "MANIFEST", "TOKENIZER", "ModelFolder", "opened"]
+__all__ = ["CALIBRATION", "CONFIG", "GRAPHS", "LIMITS", "MANIFEST", "TOKENIZER", "ModelFolder", "naming", "opened"]
 
 MANIFEST: Final = "manifest.json"
 CONFIG: Final = "config.json"
@@ -79,7 +79,11 @@ class ModelFolder:
 
 @contextmanager
 def opened(folder: Path) -> Iterator[ModelFolder]:
-    """`folder`, open for reading. Raises ModelError where it is no readable folder."""
+    """`folder`, open for reading; what is wrong with its files while it is names it.
+
+    Raises:
+        ModelError: it is no readable folder.
+    """
     shown = str(folder)
     try:
         descriptor = os.open(folder, _FOLDER)
@@ -88,6 +92,18 @@ def opened(folder: Path) -> Iterator[ModelFolder]:
         hint = "name a folder with config.json, tokenizer.json and model.onnx"
         raise ModelError(f"the model folder `{shown}` cannot be opened: {why.lower()}; {hint}") from None
     try:
-        yield ModelFolder(descriptor, shown)
+        with naming(folder):
+            yield ModelFolder(descriptor, shown)
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def naming(folder: Path) -> Iterator[None]:
+    """What a ModelError says of a file, said of the file in this folder."""
+    try:
+        yield
+    except ModelError as error:
+        if f"`{folder}`" in error.detail:
+            raise
+        raise ModelError(f"`{folder}`: {error.detail}", reason=error.reason) from None

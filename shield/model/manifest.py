@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from shield.canonical import parse
-from shield.errors import InputError, ModelError
+from shield.errors import InputError, ModelError, Reason
 from shield.model.directory import CONFIG, GRAPHS, LIMITS, MANIFEST, TOKENIZER
 from shield.types import Json, TextKind
 
@@ -20,6 +20,7 @@ _VERSION: Final = 1
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _SPECIAL: Final = ("cls", "sep", "pad")
+_FIX: Final = "copy the file anew from where the model comes from"
 _KEYS: Final = ("version", "name", "files", "attack", "window", "stride", "markers", "special", "made")
 
 
@@ -75,9 +76,12 @@ def read_json(raw: bytes, name: str) -> dict[str, Json]:
     try:
         value = parse(raw, max_bytes=LIMITS[name], max_nodes=100_000)
     except InputError as error:
-        raise ModelError(f"`{name}` is not readable: {error.detail}") from None
+        # what `parse` advises is for who sends a request
+        what = "not UTF-8" if error.reason is Reason.INPUT_ENCODING else error.detail.partition("; ")[0]
+        where = "" if error.offset is None else f" (byte {error.offset})"
+        raise ModelError(f"`{name}` is not readable: {what}{where}; {_FIX}") from None
     if not isinstance(value, dict):
-        raise ModelError(f"`{name}` is not a JSON object; take the file of a Hugging Face model")
+        raise ModelError(f"`{name}` is not a JSON object; {_FIX}")
     return value
 
 

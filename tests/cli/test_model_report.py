@@ -4,9 +4,18 @@ import json
 
 import pytest
 
-from shield.cli.model_report import Scanned, as_json, as_notices, as_text, titles, unread_json, unread_text
-from shield.cli.model_rows import Row, Unread
-from shield.cli.notices import as_sarif
+from shield.cli.model_report import (
+    Scanned,
+    as_json,
+    as_notices,
+    as_text,
+    titles,
+    unread_json,
+    unread_notice,
+    unread_text,
+)
+from shield.cli.model_rows import Row, Unread, UnreadFile
+from shield.cli.notices import as_github, as_sarif
 from shield.errors import InputError, Reason
 from shield.types import Answer, Decision, TextFinding, TextKind
 
@@ -63,11 +72,26 @@ def test_a_line_that_could_not_be_read_is_blocked_with_its_number():
         "id": None,
         "line": 3,
         "decision": "BLOCK",
+        "score": None,
+        "by": "none",
+        "spans": [],
         "rule": "input.json",
         "reason": "not \x1b JSON (byte 4)",
     }
     assert unread_text(unread) == "BLOCK     line 3: input.json: not \\u{1b} JSON (byte 4)"
     assert "(at `/id`)" in unread_text(Unread(line=1, error=InputError("no", pointer="/id")))
+
+
+def test_a_line_of_a_file_names_it():
+    unread = Unread(line=3, error=InputError("no", reason=Reason.INPUT_JSON), file="a\x1b.jsonl")
+    assert unread_text(unread) == "BLOCK     a\\u{1b}.jsonl:3: input.json: no"
+    assert json.loads(unread_json(unread))["file"] == "a\x1b.jsonl"
+
+
+def test_a_file_that_could_not_be_read_is_an_error_for_code_scanning():
+    assert as_github([unread_notice(UnreadFile(file="a.md", why="no such file"))]) == (
+        "::error file=a.md,line=1,col=1,title=unread::no such file"
+    )
 
 
 @pytest.mark.parametrize("columns", [60, 80, 120])

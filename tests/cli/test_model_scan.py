@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -199,6 +200,103 @@ def test_wrong_words(environ, words, said):
     assert done.exit_code == 2
     assert said in done.stderr
     assert done.stdout == ""
+
+
+@pytest.mark.parametrize("form", ["text", "json", "sarif", "github"])
+def test_a_file_that_is_not_utf_8_was_not_read_whole(environ, tmp_path, form):
+    (tmp_path / "bad.md").write_bytes(PLAIN.encode() + b" \xff")
+    done = scan(environ, "bad.md", "--no-model", "--format", form, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (3, b"")
+    assert b"it is not UTF-8 (at byte 53)" in done.stdout
+    if form == "json":
+        found = json.loads(done.stdout)
+        assert (found["decision"], found["by"]) == ("ESCALATE", "none")
+    if form == "sarif":
+        assert [one["ruleId"] for one in json.loads(done.stdout)["runs"][0]["results"]] == ["unread"]
+    if form == "github":
+        assert b"::warning file=bad.md,line=1,col=1,title=unread::it is not UTF-8" in done.stdout
+
+
+def test_what_is_found_in_a_file_that_is_not_utf_8_counts(environ, tmp_path):
+    (tmp_path / "bad.md").write_bytes(ORDER.encode() + b"\n\xff")
+    done = scan(environ, "bad.md", "--no-model", "--json", cwd=tmp_path)
+    found = json.loads(done.stdout)
+    assert (done.returncode, found["decision"], "unread" in found) == (1, "BLOCK", True)
+
+
+@pytest.mark.parametrize("form", ["text", "json", "sarif", "github"])
+def test_a_file_that_cannot_be_read_ends_nothing_but_itself(environ, tmp_path, form):
+    for name in ("one.md", "two.md"):
+        (tmp_path / name).write_text(ORDER)
+    names = ("one.md", "none.md", "/proc/self/mem", "two.md")
+    done = scan(environ, *names, "--no-model", "--format", form, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.decode().splitlines() == [
+        "shield model scan: `none.md` cannot be read: no such file or directory",
+        "shield model scan: `/proc/self/mem` cannot be read: input/output error",
+    ]
+    assert b"one.md" in done.stdout
+    assert b"two.md" in done.stdout
+    if form == "json":
+        assert [json.loads(line)["id"] for line in done.stdout.splitlines()] == ["one.md", "two.md"]
+    if form == "sarif":
+        unread = [one for one in json.loads(done.stdout)["runs"][0]["results"] if one["ruleId"] == "unread"]
+        assert [one["level"] for one in unread] == ["error", "error"]
+        assert "none.md" in unread[0]["message"]["text"]
+    if form == "github":
+        assert b"::error file=none.md,line=1,col=1,title=unread::`none.md` cannot be read" in done.stdout
+
+
+def test_lines_name_their_file_and_one_that_cannot_be_read_ends_nothing_but_itself(environ, tmp_path):
+    (tmp_path / "a.jsonl").write_bytes(b"\xef\xbb\xbf" + lines(row("a", PLAIN)))
+    (tmp_path / "b.jsonl").write_bytes(lines(row("b", PLAIN), b"\xff"))
+    names = ("a.jsonl", "none.jsonl", "b.jsonl")
+    done = scan(environ, "--no-model", "--jsonl", "--format", "text", *names, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.decode() == "shield model scan: `none.jsonl` cannot be read: no such file or directory\n"
+    assert done.stdout.decode().splitlines() == [
+        "ALLOW     a  read as tool_result",
+        "ALLOW     b  read as tool_result",
+        "BLOCK     b.jsonl:2: input.encoding: not UTF-8; save it as UTF-8 (byte 0)",
+    ]
+    done = scan(environ, "--no-model", "--jsonl", "--json", *names, cwd=tmp_path)
+    last = json.loads(done.stdout.splitlines()[-1])
+    assert (last["file"], last["line"], last["score"], last["by"], last["spans"]) == ("b.jsonl", 2, None, "none", [])
+
+
+@pytest.mark.parametrize(
+    ("words", "where", "said"),
+    [
+        (("--jsonl", "--json", "-"), "<&-", "standard input is closed; pipe the texts in, or name a file"),
+        (("--json", "-"), "<&-", "standard input is closed; pipe the texts in, or name a file"),
+        (("--jsonl", "--json", "t"), ">&-", "standard output is closed; open it, or send it to a file"),
+        (("t",), ">&-", "standard output is closed; open it, or send it to a file"),
+        (("--jsonl", "--json", "t"), ">/dev/full", "standard output cannot be written: no space left on device"),
+        (("--format", "sarif", "t"), ">/dev/full", "standard output cannot be written: no space left on device"),
+        (("--json", "-"), "0>/dev/null", "standard input cannot be read: bad file descriptor"),
+    ],
+)
+def test_what_is_wrong_with_the_streams_is_one_line(environ, tmp_path, words, where, said):
+    (tmp_path / "t").write_bytes(lines(row("a", PLAIN)))
+    command = f"{shlex.join(program('--no-model', *words))} {where}"
+    done = subprocess.run(
+        ["/bin/sh", "-c", command], env=environ, cwd=tmp_path, capture_output=True, timeout=60, check=False
+    )
+    (line,) = done.stderr.decode().splitlines()
+    assert line.startswith("shield")
+    assert said in line
+    assert (done.returncode, done.stdout) == (2, b"")
+
+
+def test_a_model_that_is_no_name_is_said_of_the_key_that_names_it(environ):
+    done = scan(environ, "--json", "-", SHIELD_TIER1__MODEL="../x")
+    assert done.returncode == 2
+    assert b"SHIELD_TIER1__MODEL: `tier1.model`: `../x` is no name of a model" in done.stderr
+    os.makedirs(environ["SHIELD_HOME"])
+    Path(environ["SHIELD_HOME"], "shield.toml").write_text('[tier1]\nmodel = "../x"\n')
+    os.chmod(f"{environ['SHIELD_HOME']}/shield.toml", 0o600)
+    done = scan(environ, "--json", "-")
+    assert f"{environ['SHIELD_HOME']}/shield.toml: `tier1.model`: `../x`" in done.stderr.decode()
 
 
 def test_no_line_is_no_answer(environ):

@@ -1,21 +1,26 @@
 """`shield model info|verify|use|calibrate`, run as programs; a person is a pseudo-terminal."""
 
 import base64
+import hashlib
 import json
 import os
+import shlex
 import shutil
+import subprocess
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from shield.cli import shield
-from shield.cli.model_info import blind
+from shield.cli.model_info import ATTACK, unasked
 from shield.model.calibration import Calibration, Thresholds
 from shield.model.scorer import Reading, load_scorer
+from shield.resources import data_folder
 from shield.types import Answer, TextKind
-from tests.cli.test_home_commands import at_terminal, environment, run
+from tests.cli.test_home_commands import at_terminal, command, environment, run
 from tier1_folder import dropin, lookup
 
 ASKED = b"type `yes` to confirm: "
@@ -54,6 +59,11 @@ def rows(path, *texts, kind="prose"):
     return str(path)
 
 
+def notes(count):
+    """Harmless texts, each another one."""
+    return [f"a note of the {number}" for number in range(count)]
+
+
 # --- info and verify -------------------------------------------------------------------------------------------------
 
 
@@ -78,6 +88,38 @@ def test_info_says_what_the_manifest_says(folder):
     assert "made        banks: 100 entries, with --json\n" in shown
     assert said["made"]["banks"] == long
     assert max(map(len, shown.splitlines())) < 200
+
+
+def test_info_warns_of_a_model_that_does_not_load_though_its_sizes_are_right(folder):
+    path = lookup(Path(folder, "m")) / "model.onnx"
+    path.write_bytes(path.read_bytes().replace(b"ReduceMax", b"ReduceMix"))
+    done = model(folder, "info", f"{folder}/m", "--json")
+    assert (done.returncode, json.loads(done.stdout)["name"]) == (0, "tier1")
+    assert done.stderr.startswith("the model does not load: `model.onnx` in ")
+
+
+def test_what_is_wrong_with_the_json_of_a_model_names_the_folder_and_what_to_do(folder):
+    for name, broken in (("manifest.json", b"{"), ("config.json", b"\xff")):
+        path = lookup(Path(folder, name)) / name
+        path.write_bytes(broken)
+        said = refused(folder, "info", f"{folder}/{name}")
+        assert f"`{folder}/{name}`: `{name}` is not readable: not " in said
+        assert "; copy the file anew" in said
+    dropin(Path(folder, "theirs"), ("SAFE", "INJECTION"), (1,)).joinpath("config.json").write_bytes(b"{")
+    assert f"`{folder}/theirs`: `config.json` is not readable" in refused(folder, "use", f"{folder}/theirs")
+
+
+@pytest.mark.parametrize("where", [">&-", ">/dev/full"])
+@pytest.mark.parametrize("name", ["info", "verify"])
+def test_what_cannot_be_said_is_an_error(folder, name, where):
+    lookup(Path(folder, "m"))
+    words = f"{shlex.join(command('model', name, f'{folder}/m'))} {where}"
+    done = subprocess.run(
+        ["/bin/sh", "-c", words], env=environment(folder), capture_output=True, text=True, timeout=30, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("shield: standard output ")
+    assert len(done.stderr.splitlines()) == 1
 
 
 def test_verify_holds_every_file_against_the_manifest_and_lets_it_read(folder):
@@ -108,23 +150,36 @@ def test_a_model_that_would_not_ask_about_an_attack_is_called_that(folder):
     lookup(Path(folder, "m"), calibration=json.dumps(Calibration(kinds=NEVER).as_json()).encode())
     done = model(folder, "verify", f"{folder}/m")
     assert done.returncode == 0, done.stderr
-    assert "would not even ask about that attack, whose margin is -4.00" in done.stderr
+    silent = (
+        "as prose (margin -4.00), tool_result (margin -4.00), command (margin -4.00), code (margin -4.00),"
+        " url (margin -4.00);"
+    )
+    assert silent in done.stderr
+    assert silent in model(folder, "info", f"{folder}/m").stderr
     shown, _, code = adopted(folder, f"{folder}/m", answer=b"no\n")
     assert code == 1
     assert "would not even ask" in shown
 
 
-def test_an_attack_that_is_told_apart_and_not_asked_about_is_said():
-    attack, honest = (Reading(margin=at, score=Calibration().score(at), start=0, end=1, whole=True) for at in (6, -4))
-    (line, advice) = blind(attack, honest, Calibration(kinds=NEVER))
+@pytest.mark.parametrize("deaf", TextKind)
+def test_each_kind_whose_thresholds_are_too_high_for_an_attack_is_named(deaf):
+    reading = Reading(margin=6.0, score=Calibration().score(6.0), start=0, end=1, whole=True)
+    attack = dict.fromkeys(TextKind, reading)
+    (line, kinds, advice) = unasked(attack, Calibration(kinds={deaf: NEVER[deaf]}))
     assert "would not even ask" in line
+    assert kinds == f"as {deaf.value} (margin 6.00);"
     assert "shield model calibrate" in advice
-    assert [*blind(attack, honest, Calibration())] == []
+    assert [*unasked(attack, Calibration())] == []
+
+
+def test_the_attack_is_the_one_that_a_model_is_probed_with():
+    scorer = load_scorer(data_folder("models/tier1"))
+    assert scorer.probe()[0] == scorer.read([(ATTACK, TextKind.TOOL_RESULT)])[0]
 
 
 def test_info_says_what_shows_of_a_changed_folder_without_a_look_into_its_files(folder):
     changed = lookup(Path(folder, "m"))
-    assert model(folder, "info", f"{folder}/m").stderr == ""
+    assert "does not load" not in model(folder, "info", f"{folder}/m").stderr
     with (changed / "model.onnx").open("ab") as file:
         file.write(b"x")
     (changed / "tokenizer.json").unlink()
@@ -140,18 +195,37 @@ def test_info_says_what_shows_of_a_changed_folder_without_a_look_into_its_files(
     ]
 
 
+def test_the_hint_is_what_was_given_since_a_bare_word_is_a_name(folder):
+    (lookup(Path(folder, "m m")) / "tokenizer.json").unlink()
+    done = subprocess.run(
+        command("model", "info", "./m m"),
+        env=environment(folder),
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert done.stderr.endswith("see `shield model verify './m m'`\n")
+    Path(folder, "bare").mkdir()
+    assert f"with `shield model use {folder}/bare`" in refused(folder, "info", f"{folder}/bare")
+
+
 def test_the_shipped_model_tells_an_attack(folder):
     done = model(folder, "verify", "--json")
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)
     assert said["probe"] > 0.9 > 0.1 > said["honest"]
     assert done.stderr == ""
+    assert model(folder, "info").stderr == ""
 
 
 @pytest.mark.parametrize("name", ["info", "verify"])
 def test_no_model_is_an_error_that_says_what_to_do(folder, name):
     for words, more in (((), {"SHIELD_TIER1__MODEL": "mine"}), (("mine",), {}), ((f"{folder}/none",), {})):
-        assert "shield model use DIR" in refused(folder, name, *words, **more)
+        said = refused(folder, name, *words, **more)
+        assert "shield model use DIR" in said
+        assert "--no-model" not in said, "which it does not have"
 
 
 # --- use -------------------------------------------------------------------------------------------------------------
@@ -197,16 +271,57 @@ def test_nothing_is_adopted_without_a_person(folder):
     assert not os.path.lexists(f"{folder}/h/models/m")
 
 
-def test_a_folder_with_a_manifest_keeps_its_thresholds_which_are_shown(folder):
+def test_thresholds_of_another_installation_are_left_out_and_that_is_said_before_the_yes(folder):
     source = lookup(Path(folder, "mine"), calibration=CALIBRATED)
     shown, _, code = adopted(folder, str(source))
     assert code == 0, shown
-    assert "blocks from 3.50 (3,000 benign texts)" in shown
-    assert "it only asks" not in shown
+    assert (
+        "its own thresholds, which this installation did not make, are left out" in shown[: shown.index("type `yes`")]
+    )
+    assert "asks from a score of .92" in shown
+    assert "it only asks until" in shown
     kept = load_scorer(Path(folder, "h", "models", "mine"))
-    assert kept.digest == load_scorer(source).digest
-    # its markers, too: without them it would read another text than it was trained on
-    assert kept.manifest == load_scorer(source).manifest
+    assert kept.calibration == Calibration()
+    # its markers are kept: without them it would read another text than it was trained on
+    theirs = load_scorer(source).manifest
+    files = {name: pin for name, pin in theirs.files.items() if name != "calibration.json"}
+    assert kept.manifest == replace(theirs, name="mine", files=files)
+
+
+def test_thresholds_of_ones_own_training_are_kept_where_the_owner_says_so(folder):
+    source = lookup(Path(folder, "mine"), calibration=CALIBRATED)
+    shown, _, code = adopted(folder, str(source), "--thresholds")
+    assert code == 0, shown
+    assert "left out" not in shown
+    assert load_scorer(Path(folder, "h", "models", "mine")).calibration == Calibration.read(CALIBRATED)
+
+
+def test_a_copy_of_the_shipped_model_keeps_its_thresholds_and_has_the_name_it_was_given(folder):
+    shipped = data_folder("models/tier1")
+    shutil.copytree(shipped, f"{folder}/copy")
+    shown, _, code = adopted(folder, f"{folder}/copy", "--name", "mine2")
+    assert code == 0, shown
+    assert "left out" not in shown
+    assert "it only asks" not in shown
+    kept, theirs = load_scorer(Path(folder, "h", "models", "mine2")), load_scorer(shipped)
+    assert kept.calibration == theirs.calibration
+    assert kept.manifest == replace(theirs.manifest, name="mine2")
+    assert model(folder, "info", "mine2").stdout.startswith(f"mine2       {folder}/h/models/mine2\n")
+
+
+def test_a_copy_of_the_shipped_model_with_other_thresholds_is_none(folder):
+    shutil.copytree(data_folder("models/tier1"), f"{folder}/copy")
+    manifest = json.loads(Path(folder, "copy", "manifest.json").read_bytes())
+    manifest["files"]["calibration.json"] = {
+        "sha256": hashlib.sha256(CALIBRATED).hexdigest(),
+        "bytes": len(CALIBRATED),
+    }
+    Path(folder, "copy", "manifest.json").write_text(json.dumps(manifest))
+    Path(folder, "copy", "calibration.json").write_bytes(CALIBRATED)
+    shown, _, code = adopted(folder, f"{folder}/copy")
+    assert code == 0, shown
+    assert "are left out" in shown
+    assert load_scorer(Path(folder, "h", "models", "copy")).calibration == Calibration()
 
 
 def test_a_calibration_that_no_manifest_vouches_for_is_left_out(folder):
@@ -238,6 +353,13 @@ def test_what_is_refused_leaves_nothing(folder, words, said):
     assert not os.path.lexists(f"{folder}/h/models")
 
 
+@pytest.mark.parametrize("name", ["___", "x" * 70])
+def test_a_folder_whose_name_is_none_for_a_model_needs_one(folder, name):
+    dropin(Path(folder, name), ("SAFE", "INJECTION"), (1,))
+    assert refused(folder, "use", f"{folder}/{name}").endswith("; give one with `--name`\n")
+    assert "`/`; give one with `--name`" in refused(folder, "use", "/")
+
+
 def test_a_name_that_is_taken_stays_as_it_is(folder):
     source = dropin(Path(folder, "m"), ("SAFE", "INJECTION"), (1,))
     os.makedirs(f"{folder}/h/models/m")
@@ -257,7 +379,8 @@ def mine(folder):
 
 
 def test_thresholds_come_from_benign_texts_and_the_model_still_loads(folder, mine):
-    benign = rows(f"{folder}/b", *["a note of the"] * 1190, *["perhaps of the note"] * 9, "obey the note of")
+    perhaps = [f"perhaps of the note {number}" for number in range(9)]
+    benign = rows(f"{folder}/b", *notes(1190), *perhaps, "obey the note of")
     attacks = rows(f"{folder}/a", "override the note", "perhaps the note of")
     shown, out, code = at_terminal(
         folder,
@@ -294,7 +417,7 @@ def test_commands_are_never_blocked_and_other_kinds_stay(folder, mine):
     kept = Calibration(kinds={TextKind.PROSE: Thresholds(benign=5, escalate=1.0, block=2.0)})
     shutil.rmtree(mine)
     lookup(mine, calibration=json.dumps(kept.as_json()).encode())
-    benign = rows(f"{folder}/b", *["a note of the"] * 1200, kind="command")
+    benign = rows(f"{folder}/b", *notes(1200), kind="command")
     shown, _, code = at_terminal(folder, "model", "calibrate", "mine", "--benign", benign, types=b"yes\n", after=ASKED)
     assert code == 0, shown
     kinds = load_scorer(mine).calibration.kinds
@@ -304,7 +427,7 @@ def test_commands_are_never_blocked_and_other_kinds_stay(folder, mine):
 
 def test_thresholds_are_set_on_what_tier_1_reads_of_a_text(folder, mine):
     hidden = base64.b64encode(b"obey the note of the obey").decode()
-    benign = rows(f"{folder}/b", *[f"a note of the {hidden}"] * 60)
+    benign = rows(f"{folder}/b", *[f"a note of the {hidden} {number}" for number in range(60)])
     shown, _, code = at_terminal(folder, "model", "calibrate", "mine", "--benign", benign, types=b"yes\n", after=ASKED)
     assert code == 0, shown
     # the text itself has -4, what is encoded in it 3
@@ -312,7 +435,7 @@ def test_thresholds_are_set_on_what_tier_1_reads_of_a_text(folder, mine):
 
 
 def test_plain_lines_are_texts_of_the_kind_that_is_named(folder, mine):
-    Path(folder, "b").write_text("a note of the\n" * 60)
+    Path(folder, "b").write_text("".join(f"{text}\n" for text in notes(60)))
     shown, _, code = at_terminal(
         folder, "model", "calibrate", "mine", "--benign", f"{folder}/b", "--kind", "url", types=b"yes\n", after=ASKED
     )
@@ -321,8 +444,54 @@ def test_plain_lines_are_texts_of_the_kind_that_is_named(folder, mine):
     assert (list(kinds), kinds[TextKind.URL].block) == ([TextKind.URL], None)
 
 
+def test_a_text_that_comes_again_counts_once(folder, mine):
+    copies = rows(f"{folder}/b", *["a note of the"] * 1000)
+    said = refused(folder, "calibrate", "mine", "--benign", copies)
+    assert f"`{folder}/b`: 999 repeats of prose texts were left out: each counts once\n" in said
+    assert "at most 1 different texts of a kind" in said
+    benign = rows(f"{folder}/b", *notes(60), *notes(60), *notes(3))
+    attacks = rows(f"{folder}/a", *["override the note"] * 5)
+    words = ("model", "calibrate", "mine", "--benign", benign, "--attacks", attacks)
+    shown, _, code = at_terminal(folder, *words, types=b"yes\n", after=ASKED)
+    assert code == 0, shown
+    assert "63 repeats of prose" in shown
+    assert f"`{folder}/a`: 4 repeats of prose" in shown
+    assert load_scorer(mine).calibration.kinds[TextKind.PROSE].benign == 60
+
+
+def test_a_kind_makes_another_text_of_the_same_words(folder, mine):
+    with open(rows(f"{folder}/b", *notes(60)), "a") as file:
+        file.writelines(f"{json.dumps({'id': 'u', 'text': text, 'kind': 'url'})}\n" for text in notes(50))
+    shown, _, code = at_terminal(
+        folder, "model", "calibrate", "mine", "--benign", f"{folder}/b", types=b"yes\n", after=ASKED
+    )
+    assert code == 0, shown
+    assert "repeats" not in shown
+    assert load_scorer(mine).calibration.kinds[TextKind.URL].benign == 50
+
+
+def test_texts_that_cannot_be_read_are_one_line(folder, mine):
+    said = refused(folder, "calibrate", "mine", "--benign", "/proc/self/mem")
+    assert said == "shield: `/proc/self/mem` cannot be read: input/output error\n"
+    words = f"{shlex.join(command('model', 'calibrate', 'mine', '--benign', '-'))} <&-"
+    done = subprocess.run(
+        ["/bin/sh", "-c", words], env=environment(folder), capture_output=True, text=True, timeout=30, check=False
+    )
+    assert (done.returncode, done.stderr) == (
+        2,
+        "shield: standard input is closed; pipe the texts in, or name a file\n",
+    )
+
+
+def test_the_key_that_names_no_model_is_named(folder):
+    words = ("--benign", f"{folder}/none")
+    said = refused(folder, "calibrate", *words, SHIELD_TIER1__MODEL="../x")
+    assert said.startswith("shield: SHIELD_TIER1__MODEL: `tier1.model`: `../x` is no name of a model")
+    assert "tier1.model" not in refused(folder, "calibrate", "../x", *words)
+
+
 def test_no_person_no_thresholds(folder, mine):
-    benign = rows(f"{folder}/b", *["override the note"] * 1200)
+    benign = rows(f"{folder}/b", *[f"override the note {number}" for number in range(1200)])
     before = {path.name: path.read_bytes() for path in mine.iterdir()}
     # said before the model reads anything, which may take minutes
     graph = (mine / "model.onnx").read_bytes()
@@ -343,7 +512,7 @@ def test_no_person_no_thresholds(folder, mine):
         (None, "`{folder}/b` cannot be read: no such file"),
         (['{"id":"1","text":"a note of the","kind":"prose"}'] * 60 + ["{"], "line 61: not JSON"),
         (['{"id":"1","text":"a note of the","kind":"prose"}', ""] * 60, "line 2: the line is empty; remove it"),
-        (['{"id":"1","text":"a note of the","kind":"prose"}'] * 48, "at most 48 texts of a kind"),
+        ([f'{{"id":"1","text":"a note of the {n}","kind":"prose"}}' for n in range(48)], "at most 48 different texts"),
     ],
 )
 @pytest.mark.parametrize("option", ["--benign", "--attacks"])
@@ -351,7 +520,7 @@ def test_what_is_wrong_with_a_file_is_said_without_a_person_and_without_the_mode
     (mine / "model.onnx").write_bytes(b"")
     if lines is not None:
         Path(folder, "b").write_text("".join(f"{line}\n" for line in lines))
-    words = {"--benign": rows(f"{folder}/good", *["a note of the"] * 60), option: f"{folder}/b"}
+    words = {"--benign": rows(f"{folder}/good", *notes(60)), option: f"{folder}/b"}
     told = model(folder, "calibrate", "mine", *(word for pair in words.items() for word in pair)).stderr
     if (option, len(lines or ())) == ("--attacks", 48):
         said = "no terminal"  # of attacks there may be few
@@ -373,8 +542,14 @@ def test_only_an_adopted_model_can_be_calibrated(folder, mine, name, said):
 @pytest.mark.parametrize(
     ("texts", "said"),
     [
-        ([json.dumps({"id": "1", "text": "a note of the", "kind": "prose"})] * 48, "at most 48 texts of a kind"),
-        ([json.dumps({"id": "1", "text": "x", "kind": "prose"})] * 100, "at most 0 texts of a kind"),
+        (
+            [json.dumps({"id": "1", "text": f"a note of the {n}", "kind": "prose"}) for n in range(48)],
+            "at most 48 different texts of a kind",
+        ),
+        (
+            [json.dumps({"id": "1", "text": chr(0x61 + n % 26) + "." * n, "kind": "prose"}) for n in range(60)],
+            "at most 0 different texts of a kind",
+        ),
         ([json.dumps({"id": "1", "text": "a note of the", "kind": "prose"}), "note"], "line 2"),
     ],
 )

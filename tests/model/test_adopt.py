@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from shield.errors import ModelError
-from shield.model.adopt import adopt
+from shield.model.adopt import adopt, adopt_made, manifest_in
 from shield.model.manifest import Pin, read_manifest
 from shield.model.scorer import load_scorer
 from shield.types import Answer, TextKind
-from tier1_folder import IDS, config, dropin, graph, table, unigram, wordpiece, write
+from tier1_folder import IDS, config, dropin, graph, lookup, table, unigram, wordpiece, write
 
 
 @pytest.mark.parametrize(
@@ -75,6 +75,46 @@ def test_what_comes_with_the_folder_is_not_taken_along(tmp_path: Path) -> None:
     folder = dropin(tmp_path, ("SAFE", "INJECTION"), (1,))
     write(folder, {"calibration.json": b"{}", "manifest.json": b"{}", "modeling.py": b"import os\n"})
     assert {"calibration.json", "modeling.py"}.isdisjoint(adopt(folder, name="other").files)
+
+
+THRESHOLDS = b'{"version":1,"temperature":2,"kinds":{"prose":{"benign":3000,"escalate":1,"block":5}}}'
+
+
+def test_thresholds_beside_a_manifest_of_ours_are_the_word_of_whoever_wrote_it(tmp_path: Path) -> None:
+    """Its framing is kept, which is part of what the model is."""
+    folder = lookup(tmp_path / "from", calibration=THRESHOLDS)
+    theirs = manifest_in(folder)
+    assert theirs is not None
+    for shipped in (None, replace(theirs, attack=(0,)), replace(theirs, files={})):
+        adopted = adopt_made(folder, name="other", shipped=shipped)
+        assert adopted.dropped
+        assert "calibration.json" not in {*adopted.files, *adopted.manifest.files}
+        assert (adopted.manifest.name, adopted.manifest.markers) == ("other", theirs.markers)
+        scorer = load_scorer(write(tmp_path / "to", adopted.files))
+        assert scorer.calibration.answer(1e6, TextKind.PROSE) is Answer.ESCALATE
+
+
+def test_thresholds_of_the_shipped_model_are_kept_under_any_name(tmp_path: Path) -> None:
+    folder = lookup(tmp_path / "from", calibration=THRESHOLDS)
+    shipped = manifest_in(folder)
+    for number, name in enumerate(("other", "third")):  # a copy, and the copy of a copy
+        adopted = adopt_made(folder, name=name, shipped=shipped)
+        assert (adopted.dropped, adopted.manifest.name) == (False, name)
+        folder = write(tmp_path / str(number), adopted.files)
+        assert load_scorer(folder).calibration.answer(5.0, TextKind.PROSE) is Answer.BLOCK
+
+
+def test_a_model_of_ours_without_thresholds_has_none_to_lose(tmp_path: Path) -> None:
+    assert not adopt_made(lookup(tmp_path), name="other", shipped=None).dropped
+    assert manifest_in(dropin(tmp_path / "theirs", None, (1,))) is None
+
+
+def test_what_is_wrong_names_the_folder(tmp_path: Path) -> None:
+    folder = dropin(tmp_path, ("SAFE", "INJECTION"), (1,))
+    write(folder, {"config.json": b"{"})
+    with pytest.raises(ModelError) as caught:
+        adopt(folder, name="other")
+    assert caught.value.detail.startswith(f"`{folder}`: `config.json` is not readable: not JSON")
 
 
 def test_the_files_are_the_checked_bytes(tmp_path: Path) -> None:

@@ -175,6 +175,22 @@ def test_a_wrong_manifest_names_the_key(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("raw", "said"),
+    [
+        (b"{", "not JSON: expecting property name enclosed in double quotes (byte 1)"),
+        (b"\xff", "not UTF-8 (byte 0)"),
+        (b'{"version":1,"version":1}', "the key `version` stands twice in one object (byte 13)"),
+        (b"[" * 100, "not JSON: expecting value (byte 100)"),
+    ],
+)
+def test_json_that_cannot_be_read_names_folder_file_place_and_fix(tmp_path: Path, raw: bytes, said: str) -> None:
+    """And nothing of what a service tells who sends a request."""
+    (lookup(tmp_path) / "manifest.json").write_bytes(raw)
+    fix = "copy the file anew from where the model comes from"
+    assert refused(tmp_path) == f"`{tmp_path}`: `manifest.json` is not readable: {said}; {fix}"
+
+
+@pytest.mark.parametrize(
     ("name", "raw"),
     [
         ("manifest.json", b'{"version":1,"version":1}'),
