@@ -12,11 +12,14 @@ import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
+from types import MappingProxyType
 from urllib.parse import unquote
 
 import re2  # type: ignore[import-untyped]  # the wheel ships no types
 
 from shield.facts.text_codes import from_bits, from_hex_numbers, from_numbers, within_base64
+from shield.facts.text_scattered import digits_in_dump, gathered, words_apart
+from shield.facts.text_shifts import shifted
 from shield.facts.text_words import COMMON, words_of
 from shield.types import TextFact
 
@@ -32,7 +35,7 @@ _LEAST = 16  # characters: shorter runs decode to something by chance
 
 _BASE64 = re2.compile(r"[A-Za-z0-9+/_-]{16,}={0,2}")
 _HEX = re2.compile(r"(?:[0-9a-fA-F]{2}){8,}|(?:\\x[0-9a-fA-F]{2}){4,}|(?:[0-9a-fA-F]{2}[ :]){7,}[0-9a-fA-F]{2}")
-_BASE32 = re2.compile(r"\b[A-Z2-7]{24,}={0,6}")
+_BASE32 = re2.compile(r"\b(?:[A-Z2-7]{24,}|[a-z2-7]{24,})={0,6}")
 # letters by their codes, whatever stands between them: `83, 89`, `83-89`, `chr(83)+chr(89)`
 _NUMBERS = re2.compile(r"(?:[0-9]{2,8}[^0-9]{1,32}){15,}[0-9]{2,8}")
 _HEX_NUMBERS = re2.compile(
@@ -40,13 +43,15 @@ _HEX_NUMBERS = re2.compile(
     r"|(?:\\[xuU{']{0,2}[0-9a-fA-F]{2,8}[\s,;}]{0,6}){16,}"
 )
 _BITS = re2.compile(r"[01]{128,}")
-_PERCENT = re.compile(r"(?:%u[0-9a-fA-F]{4}|%[0-9a-fA-F]{2})+")
+_PERCENT = re.compile(r"%(?:u[0-9a-fA-F]{4}|[0-9a-fA-F]{2})(?:%(?:u[0-9a-fA-F]{4}|[0-9a-fA-F]{2}))*")
 _UNIT = re.compile(r"%u([0-9a-fA-F]{4})")
 _NAMED = re.compile(r"\\N\{([A-Za-z0-9 -]{2,90})\}")
 _LEAST_NAMED = 4  # letters by their names, from which on a text is written in them
 _MAX_APART = 16  # decoded runs that are looked for in vain in what all of them spell
 # RFC 2045, section 6.7, by what no setting and no query has: lines that go on, an equals sign, or three in a row
-_IS_QUOTED = re.compile(r"=\r?\n[^\n]*=(?:\r?\n|[0-9A-F]{2})|=3D|(?:=[0-9A-F]{2}){3}")
+_IS_QUOTED = re.compile(r"=\r?\n[^\n]*=(?:\r?\n|[0-9A-F]{2})|=3D|(?:=[0-9A-Fa-f]{2}){3}")
+# in small letters only three in a row
+_QUOTED = re.compile(r"=(?:[0-9A-Fa-f]{2}(?:=[0-9A-Fa-f]{2}){2,}|[0-9A-F]{2}(?:=[0-9A-F]{2})*)")
 _TURNED = frozenset(codecs.encode(word, "rot13") for word in COMMON)
 _ANY_TURNED = re2.compile(rf"(?i)\b(?:{'|'.join(sorted(_TURNED))})\b")
 
@@ -58,13 +63,15 @@ _INVISIBLE = re.compile(
     "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
 )
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_NO_CONTROLS = MappingProxyType({code: None for code in (*range(0x20), 0x7F) if chr(code) not in "\t\n\r"})
 # Colours, places of the cursor (ECMA-48, section 8.3) and links as programs write them for a terminal. What else could
 # be such a sequence keeps its letters: words could be spelled of what a terminal takes for commands.
 _TERMINAL = re.compile(
     r"(?:\x1b\[|\x9b)\??[0-9;:]{0,64}[ABCDEFGHJKSTfhlmnsu]|\x1b[()][0AB]|\x1b[=>]"
     r"|\x1b\]8;[^;\s\x07\x1b]{0,256};[^\s\x07\x1b]{0,2048}(?:\x07|\x1b\\)"
 )
-_FOREIGN = re.compile(r"[^\x00-\x7f]{100}")
+_LEAST_HEAP = 100
+_FOREIGN = re.compile(rf"[^\x00-\x7f]{{{_LEAST_HEAP}}}")
 _TAGS = re.compile("[\U000e0020-\U000e007e]+")
 _SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]+")
 _LEAST_UNSEEN = 4  # characters that nobody sees, from which on they may spell something
@@ -74,16 +81,18 @@ _NAME = re.compile(r"[\w.$-]{1,19}", re.ASCII)
 def plain(text: str) -> str:
     """`text` in NFKC without what a reader does not see, what tells a terminal its colours among it; line breaks and
     tabs stay."""
-    if text.isascii() and not _CONTROLS.search(text):
-        return text
-    text = _TERMINAL.sub("", text)
+    if "\x1b" in text or "\x9b" in text:
+        text = _TERMINAL.sub("", text)
+    if text.isascii():
+        return text.translate(_NO_CONTROLS)
     return _composed(_INVISIBLE.sub("", _composed(text)))
 
 
 def _composed(text: str) -> str:
     """`text` in NFKC. To put the marks on a letter in order takes a step for each two of them, so of a heap of marks
     there are `_MAX_MARKS` (UAX 15, stream-safe text)."""
-    if _FOREIGN.search(text):
+    # to count bytes is quicker than to look for so many letters in a row
+    if len(text.encode("utf-8", "surrogatepass")) - len(text) >= _LEAST_HEAP and _FOREIGN.search(text):
         text = _heaps().sub(r"\1", text)
     return unicodedata.normalize("NFKC", text)
 
@@ -168,20 +177,36 @@ def _decoded(text: str, purse: _Purse) -> Iterable[tuple[str, str]]:
             yield "names", written
     if "=" in text and _IS_QUOTED.search(text):
         yield "quoted", _from_quoted(text)
-    within = within_base64(text)
-    if within is not None:
-        yield "base64", within
-    for name, pattern, decode in _RUNS:
-        runs = dict.fromkeys(match[0] for match in pattern.finditer(text))
-        found = (spelled for run in runs if (spelled := decode(run, purse)) is not None)
-        for spelled in _apart(found, within) if name == "base64" and within is not None else found:
-            yield name, spelled
+    yield from _in_runs(text, purse)
+    yield from shifted(text)
     if _ANY_TURNED.search(text):
         # lines may be too short to show it where the text as a whole does; or one of them stands among plain ones
         least = 0 if _is_turned(text) else 2
         turned = [line for line in text.splitlines() if _is_turned(line, least)]
         if turned:
             yield "rot13", codecs.decode("\n".join(turned), "rot13")
+
+
+def _in_runs(text: str, purse: _Purse) -> Iterable[tuple[str, str]]:
+    """What runs of signs or numbers spell, and such runs that other signs stand between."""
+    # what goes on over many lines is told before its lines are, which are parts of it
+    told = {"base64": "", "hex": ""}
+    spellings = [("hex", digits) for digits in digits_in_dump(text)] + list(gathered(text))
+    for name, run in spellings:
+        spelled = (_from_hex if name == "hex" else _from_base64)(run, purse)
+        if spelled is not None:
+            told[name] += spelled + "\n"
+            yield name, spelled
+    yield from words_apart(text)
+    within = within_base64(text)
+    if within is not None:
+        told["base64"] = f"{within}\n{told['base64']}"
+        yield "base64", within
+    for name, pattern, decode in _RUNS:
+        runs = dict.fromkeys(match[0] for match in pattern.finditer(text))
+        found = (spelled for run in runs if (spelled := decode(run, purse)) is not None)
+        for spelled in _apart(found, told[name]) if told.get(name) else found:
+            yield name, spelled
 
 
 def _apart(found: Iterable[str], within: str) -> Iterable[str]:
@@ -199,6 +224,10 @@ def _apart(found: Iterable[str], within: str) -> Iterable[str]:
 
 def _unseen(text: str) -> Iterable[tuple[str, str]]:
     """What tags (a letter each) and variation selectors (a byte each) spell, wherever in `text` they stand."""
+    # only what begins with one of these bytes can be one: to look for them is quick
+    raw = text.encode("utf-8", "surrogatepass")
+    if b"\xf3\xa0" not in raw and b"\xef\xb8" not in raw:
+        return
     tags = "".join(_TAGS.findall(text))
     if len(tags) >= _LEAST_UNSEEN:
         yield "tags", "".join(chr(ord(tag) - 0xE0000) for tag in tags)
@@ -248,7 +277,10 @@ def _from_hex(run: str, _purse: _Purse) -> str | None:
 
 
 def _from_base32(run: str, _purse: _Purse) -> str | None:
-    body = run.rstrip("=")
+    # what is in small letters has digits among them, or is a word
+    if run.isalpha() and run.islower():
+        return None
+    body = run.rstrip("=").upper()
     try:
         return _text(base64.b32decode(body + "=" * (-len(body) % 8)))
     except (binascii.Error, ValueError):
@@ -260,8 +292,7 @@ def _from_quoted(text: str) -> str:
         decoded = bytes.fromhex(match[0].replace("=", "")).decode("utf-8", "replace")
         return match[0] if _CONTROLS.search(decoded) else decoded
 
-    joined = re.sub(r"=\r?\n", "", text)
-    return re.sub(r"(?:=[0-9A-F]{2})+", decode, joined)
+    return _QUOTED.sub(decode, text.replace("=\r\n", "").replace("=\n", ""))
 
 
 def _inflated(raw: bytes, purse: _Purse) -> bytes:

@@ -4,14 +4,13 @@ written backwards."""
 
 import re
 import unicodedata
-from collections import Counter
 from types import MappingProxyType
 
-from shield.tiers.words import BACKWARDS, WORDS, split, words_of
+from shield.tiers.pieces import together
+from shield.tiers.words import BACKWARDS, GAINED, WORDS, gained, split, words_of
 
 __all__ = ["folded", "turned"]
 
-_GAINED = 2  # words that a text must have over the one that it was made of
 _TURNED = 3  # different words that stand backwards in a text with lines to be turned
 _MAX_RUNS = 80_000  # letters of words without a gap that are cut into words
 _WORD = 14  # letters
@@ -70,14 +69,14 @@ _FOLD = MappingProxyType(
 )
 _LEET = str.maketrans("013457@$!", "oleastasi")
 _LEET_I = str.maketrans("013457@$!", "oieastasi")
-_DIGITS = re.compile(r"[A-Za-z0134578@$!]+")
-_LEET_SIGN = re.compile(r"[0134578@$!][A-Za-z]|[A-Za-z][0134578@$!]")
-_SPELLED = re.compile(r"(?<![^\W_])[^\W_](?:([\W_]{1,3})[^\W_])(?:\1[^\W_]){1,400}(?![^\W_])")
+# letters with such a digit among them; not those that have none, which are most words
+_MIXED = re.compile(
+    r"(?<![A-Za-z0134578@$!])(?:[A-Za-z]++[0134578@$!]|[0134578@$!]++[A-Za-z])[A-Za-z0134578@$!]*+", re.ASCII
+)
+_SPELLED = re.compile(r"(?<![^\W_])[^\W_](?:([\W_]{1,8})[^\W_])(?:\1[^\W_]){1,400}(?![^\W_])")
 _GAP = re.compile(r"([^\w\s]) \1")  # a space between words that have a sign between any two letters
 _BETWEEN = re.compile(r"[\W_]+")
-_RUN_ON = re.compile(r"[a-z]{20,400}|[A-Z]{20,400}")  # words without a gap; not CamelCase, which code is full of
-# a word that nothing stands beside which could be a part of it: folding changes none of these, so none can be lost
-_WHOLE_WORD = re.compile(r"(?<![\w@$!\u0300-\u036f])[a-z]{3,}(?![\w@$\u0300-\u036f])")
+_RUN_ON = re.compile(r"[A-Z]?[a-z]{20,400}|[A-Z]{20,400}")  # words without a gap; not CamelCase, which code is full of
 _LETTERS = re.compile(r"[a-z]{3,}")
 
 
@@ -87,8 +86,8 @@ def folded(text: str) -> tuple[str | None, bool]:
     made = text
     if not made.isascii():
         made = made.translate({ord(letter): _bare(letter) for letter in set(made) if not letter.isascii()})
-    if _LEET_SIGN.search(made):
-        made = _DIGITS.sub(_letters, made)
+    # what stands within words may have digits of its own, or letters beside it that stand for digits
+    made = together(_MIXED.sub(_letters, together(made)))
     made, spelled = _SPELLED.subn(_joined, made)
     if spelled:
         made = _GAP.sub(" ", made)
@@ -102,9 +101,7 @@ def folded(text: str) -> tuple[str | None, bool]:
     made = _RUN_ON.sub(cut, made)
     if made == text:
         return None, left >= 0
-    # INVARIANT: counted, not collected: the same words in plain sight elsewhere do not hide those that were found
-    gained = _whole_words(made) - _whole_words(text)
-    return made if gained.total() >= _GAINED else None, left >= 0
+    return made if gained(made, text).total() >= GAINED else None, left >= 0
 
 
 def _bare(letter: str) -> str:
@@ -112,10 +109,6 @@ def _bare(letter: str) -> str:
     # a letter at a time: a thousand accents on one letter would take a million steps
     apart = unicodedata.normalize("NFD", _FOLD.get(ord(letter), letter))
     return "".join(part for part in apart if unicodedata.category(part) not in ("Mn", "Me"))
-
-
-def _whole_words(text: str) -> Counter[str]:
-    return Counter(word for word in _WHOLE_WORD.findall(text.lower()) if word in WORDS)
 
 
 def turned(text: str) -> str:
@@ -129,19 +122,22 @@ def turned(text: str) -> str:
 def _is_backwards(line: str) -> bool:
     words = _LETTERS.findall(line)
     backwards = sum(word in BACKWARDS for word in words)
-    return backwards >= _GAINED and backwards > sum(word in WORDS for word in words)
+    return backwards >= GAINED and backwards > sum(word in WORDS for word in words)
 
 
 def _letters(match: re.Match[str]) -> str:
     # what ends a sentence ends no word
     word = match[0].lower().rstrip("!")
     ending = match[0][len(word) :]
-    if not any("a" <= letter <= "z" for letter in word):
+    if word.isalpha():
         return match[0]
-    # a one stands for an `l` as often as for an `i`
     first = word.translate(_LEET_I)
-    second = word.translate(_LEET)
-    return (second if words_of(second) and not words_of(first) else first) + ending
+    # a one stands for an `l` as often as for an `i`
+    if "1" in word and not words_of(first):
+        second = word.translate(_LEET)
+        if words_of(second):
+            return second + ending
+    return first + ending
 
 
 def _joined(match: re.Match[str]) -> str:

@@ -14,6 +14,8 @@ from typing import Final
 
 import re2  # type: ignore[import-untyped]  # the wheel ships no types
 
+from shield.tiers.words import WORDS
+
 __all__ = ["PAGE", "TAG", "Source", "source", "unescaped", "unmarked"]
 
 PAGE: Final = 4  # tags from which on a text is written in them
@@ -32,9 +34,16 @@ _INLINE = frozenset(
     span strike strong sub sup svg time tt u var wbr
     """.split()  # noqa: SIM905
 )
-# words that are set off one by one, or letters within them, as Markdown writes it
-_SET_OFF = re2.compile(r"(?:[*_~`]{1,3}[\w'\x{2019}-]+[*_~`]{1,3}[,.;:!?]?\s+){4}|(?:\w\*{1,3}[^*\n]{0,40}){6}")
-_EMPHASIS = re.compile(r"[*`~]{1,3}(?=\w)|(?<=\w)[*`~]{1,3}|(?<![^\W_])_{1,3}(?=[^\W_])|(?<=[^\W_])_{1,3}(?![^\W_])")
+# words that are set off one by one, or letters within them, as Markdown writes it; also parts of words from their
+# beginning, behind which they go on
+_SET_OFF = re2.compile(
+    r"(?:(?:[*_~`]{1,3}|==)[\w'\x{2019}-]+(?:[*_~`]{1,3}|==)[,.;:!?]?\s+){4}|(?:\w\*{1,3}[^*\n]{0,40}){6}"
+    r"|(?:(?:\*{1,3}|__|~~|==)[^\W_]{1,6}(?:\*{1,3}|__|~~|==)){4}"
+    r"|(?:(?:^|[\s(\"'])(?:\*{1,3}|__|~~|==|`)[^\W_]{1,12}(?:\*{1,3}|__|~~|==|`)[^\W_](?:[^*\n]{0,30}[^*\s(\"'])?){4}"
+)
+_EMPHASIS = re.compile(
+    r"[*`~]{1,3}(?=\w)|(?<=\w)[*`~]{1,3}|(?<![^\W_])_{1,3}(?=[^\W_])|(?<=[^\W_])_{1,3}(?![^\W_])|==(?=\w)|(?<=\w)=="
+)
 TAG = re.compile(r"</?([A-Za-z][\w-]*(?:[:.][A-Za-z][\w-]*)*)(?:[\s/][^<>]*)?>", re.ASCII)
 _CDATA = re.compile(r"<!\[CDATA\[|\]\]>")
 _SIGNS = re.compile(rf"{TAG.pattern}|<!--|-->|{_CDATA.pattern}", re.ASCII)
@@ -51,6 +60,15 @@ _ATTRIBUTES = frozenset(
     tabindex target title transform translate type usemap valign value version viewbox width wrap x x1 x2 xmlns y y1 y2
     """.split()  # noqa: SIM905
 )
+# of those, the ones that mean something without a value (boolean attributes)
+_ALONE = frozenset(
+    """
+    autofocus autoplay checked controls defer disabled download hidden ismap itemscope loop multiple muted novalidate
+    open readonly required reversed selected
+    """.split()  # noqa: SIM905
+)
+_DATA = "data-"
+_DATA_WORDS = 3  # of WORDS that names in one tag spell behind `data-`
 _COMPOUND = re.compile(r"(?:data|aria|on|v|ng|xml|xlink|xmlns|og|hx|x)(?=[-:@.])|on[a-z]+$|[@:.#*]")
 _WORDY = 4  # words in one name from which on it says something
 _ATTRIBUTE = re.compile(r"""([^\s"'<>/=]+)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s"'<>=]+))?""")
@@ -110,15 +128,32 @@ def _parts(text: str) -> Iterator[tuple[int, str, bool]]:
             yield match.start(), "\n", match[0] == "<!--"
             continue
         yield match.start(), "\n" if name.lower() in _LINES else "", True
-        for kept in _ATTRIBUTE.finditer(text, match.end(1), at - 1):
+        attributes = list(_ATTRIBUTE.finditer(text, match.end(1), at - 1))
+        spelled = _spelled(attributes)
+        for kept in attributes:
             said, value = kept[1], kept[2]
             # INVARIANT: a name that is dropped has a value beside it: with nothing there it would be a word of its own
-            if _says(said) or (_COMPOUND.match(said.lower()) and (value or "''").strip("\"'") == ""):
+            if _says(said) or _is_word(said.lower(), value):
                 yield kept.start() - 1, f" {said} ", False
+            elif spelled and said[: len(_DATA)].lower() == _DATA:
+                yield kept.start() + len(_DATA) - 1, f" {said[len(_DATA) :]} ", False
             if value is not None:
                 quoted = value[0] in "\"'"
                 yield kept.start(2) + quoted - 1, f" {value[quoted : len(value) - quoted]} ", False
     yield at, text[at:], False
+
+
+def _spelled(attributes: list[re.Match[str]]) -> bool:
+    """Whether the names that a page's author made up are words of a text."""
+    names = [kept[1].lower() for kept in attributes]
+    return sum(name[len(_DATA) :] in WORDS for name in names if name.startswith(_DATA)) >= _DATA_WORDS
+
+
+def _is_word(name: str, value: str | None) -> bool:
+    """Whether there is nothing beside a name, for whose sake it would stand there."""
+    if _COMPOUND.match(name):
+        return (value or "").strip("\"'") == ""
+    return value is None and name not in _ALONE
 
 
 def _says(name: str) -> bool:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from shield.facts.text import layers, plain
 from shield.tiers.disguise import folded, turned
 from shield.tiers.markup import PAGE, TAG, source, unescaped, unmarked
+from shield.tiers.pieces import humps, lines
 
 __all__ = ["RAW", "SOURCE", "VISIBLE", "View", "views"]
 
@@ -21,6 +22,8 @@ ESCAPES = "escapes"
 MARKUP = "markup"
 SOURCE = "source"
 FOLDED = "folded"
+LINES = "lines"
+HUMPS = "humps"
 _MAX_VIEWS = 24
 _MAX_FOLDED = 1 << 18  # code points of a view that are looked at for a disguise
 _MAX_MOVED = 1 << 16  # code points of a text whose offsets are followed through what a reader does not see
@@ -33,8 +36,9 @@ _ESCAPED = 4  # escapes from which on a text is written in them
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
     """One reading of a text. `layer` says how it was reached: `raw` is the text itself, `visible` what a reader sees,
-    else the encodings and `folded`, `turned`, `escapes`, `markup` (what a browser shows) or `source` (all words of a
-    page), joined by `+`. `read`: worth the classifier's time."""
+    else the encodings and `folded`, `turned`, `lines` (of a word or two each), `humps` (names in CamelCase), `escapes`,
+    `markup` (what a browser shows) or `source` (all words of a page), joined by `+`. `read`: worth the classifier's
+    time."""
 
     layer: str
     text: str
@@ -79,6 +83,8 @@ def views(text: str, *, expired: Callable[[], bool] = lambda: False) -> tuple[tu
     looked: set[str] = set()
     followed = {text, *(fact.text for fact in first)}
     left = _MAX_LOOKED
+    # INVARIANT: where this is below zero, what is found now stands behind more than will be looked at
+    room = _MAX_LOOKED - sum(len(fact.text) for fact in first)
     # INVARIANT: nothing is made of what is already `_MAX_ROUNDS` steps from a decoded text
     while pending and len(found) <= _MAX_VIEWS:
         layer, current, rounds = pending.pop(0)
@@ -104,12 +110,13 @@ def views(text: str, *, expired: Callable[[], bool] = lambda: False) -> tuple[tu
             if not one.more or one.text in followed:
                 continue
             followed.add(one.text)
-            if rounds == _MAX_ROUNDS:
+            if rounds == _MAX_ROUNDS or room < 0:
                 whole = False
                 continue
             # what is encoded may be spelled in escapes or stand between tags
             again, complete = layers(one.text, role="", where="")
             whole = whole and complete
+            room -= sum(len(fact.text) for fact in again)
             inner = [(at if fact.layer == RAW else f"{at}+{fact.layer}", fact.text, rounds + 1) for fact in again]
             pending += inner
     kept = tuple(found.values())
@@ -142,13 +149,21 @@ def _undone(text: str, looked: set[str]) -> tuple[list[_Made], bool]:
     if written in looked:
         return made, True
     looked.add(written)
-    plainer, whole = folded(plain(written[:_MAX_FOLDED]))
+    shown = plain(written[:_MAX_FOLDED])
+    plainer, whole = folded(shown)
     if plainer is not None:
         made.append(_Made(FOLDED, plainer, read=not page, more=False))
         # a page that is in disguise is read as any other: its words alone
         words_alone, _ = folded(plain(source(written[:_MAX_FOLDED]).text)) if page else (None, True)
         if words_alone is not None:
             made.append(_Made(f"{SOURCE}+{FOLDED}", words_alone, read=True, more=False))
+    said = lines(shown)
+    if said:
+        made.append(_Made(LINES, said, read=not page, more=False))
+    sentences = humps(shown)
+    if sentences:
+        # what is a sentence to a rule may be a name to who wrote it
+        made.append(_Made(HUMPS, sentences, read=False, more=False))
     backwards = turned(written[:_MAX_FOLDED])
     if backwards:
         made.append(_Made("turned", backwards, read=True, more=False))

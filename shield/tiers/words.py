@@ -1,8 +1,13 @@
 """Common English words and those of talk to machines: by them a text that was made readable is known to be one."""
 
 import re
+from collections import Counter
+from functools import lru_cache
+from typing import Final
 
-__all__ = ["BACKWARDS", "WORDS", "split", "words_of"]
+__all__ = ["BACKWARDS", "GAINED", "LINKS", "WORDS", "gained", "split", "words_of"]
+
+GAINED: Final = 2  # words that a text must have over the one that it was made of
 
 WORDS = frozenset(
     """
@@ -24,14 +29,36 @@ WORDS = frozenset(
     will with without work world would write yes you your
     """.split()  # noqa: SIM905  # a list literal of them would be three times as long
 )
+# Words that link others: they name nothing, so that no list, no table and no log is made of them.
+LINKS = frozenset(
+    """
+    a about above after again all also an and any are as at be because been before below but by can could did do does
+    for from had has have her his how if in into is it its just me must my never no nor not now of off on only or our
+    out over please should so some than that the their them then there these they this those through to too under until
+    us very was we were what when where which while who whose why will with without would you your
+    """.split()  # noqa: SIM905  # as above
+)
 BACKWARDS = frozenset(word[::-1] for word in WORDS if len(word) > 3) - WORDS
 _LETTERS = re.compile(r"[a-z]{3,}")
+# a word that nothing stands beside which could be a part of it: folding changes none of these, so none can be lost
+_WHOLE_WORD = re.compile(r"(?<![\w@$!\u0300-\u036f])[a-z]{3,}(?![\w@$\u0300-\u036f])")
 _LONGEST = max(map(len, WORDS))
 
 
 def words_of(text: str) -> frozenset[str]:
     """The words of `WORDS` that stand in `text`."""
     return WORDS.intersection(_LETTERS.findall(text.lower()))
+
+
+def gained(made: str, text: str) -> Counter[str]:
+    """The words of `WORDS` that nothing is glued to that `made` has over `text`."""
+    # INVARIANT: counted, not collected: the same words in plain sight elsewhere do not hide those that were found
+    return _whole_words(made) - _whole_words(text)
+
+
+@lru_cache(maxsize=2)  # a text is compared with all that is made of it
+def _whole_words(text: str) -> Counter[str]:
+    return Counter(word for word in _WHOLE_WORD.findall(text.lower()) if word in WORDS)
 
 
 def split(run: str) -> str:

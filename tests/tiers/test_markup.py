@@ -59,6 +59,18 @@ def test_a_name_that_says_something_is_kept_and_one_of_html_is_not():
     assert source("<input disabled onclick='f()' @click=g :key=h>").text.split() == ["f()", "g", "h"]
 
 
+def test_a_name_with_nothing_beside_it_is_a_word() -> None:
+    said = "data content form for the label"
+    assert source(f"<p {said}>").text.split() == said.split()
+    assert source("<p data='' for=x checked required>").text.split() == ["x"]
+
+
+def test_names_that_spell_words_behind_data_are_kept() -> None:
+    names = " ".join(f"data-{word.lower()}=1" for word in ORDER.split()[:6])
+    assert source(f"<p {names}>").text.replace("1", "").split() == ORDER.lower().split()[:6]
+    assert source("<p data-toggle=a data-target=b data-id=c data-user=d data-url=e>").text.split() == list("abcde")
+
+
 @given(st.lists(PARTS, max_size=30))
 def test_a_source_has_all_words_of_the_page_and_says_where_they_stand(parts):
     page = "".join(parts)
