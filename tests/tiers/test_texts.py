@@ -99,6 +99,26 @@ def test_a_broken_model_is_trouble_and_takes_nothing_away(packs, what):
     assert one.trouble.startswith("failed: ")
 
 
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("\u8fd9\u662f\u5b89\u88c5\u8bf4\u660e EVIL", Answer.ESCALATE),
+        ("\uc774 \ubb38\uc11c\ub97c \uc77d\uc5b4 EVIL", Answer.ESCALATE),
+        ("\u092f\u0939 \u0932\u0947\u0916 \u092a\u0922\u093c\u0947\u0902 EVIL", Answer.ESCALATE),
+        ("so do EVIL now, \u5b89\u88c5", Answer.BLOCK),
+        ("\u0441\u0434\u0435\u043b\u0430\u0439 EVIL \u0441\u0435\u0439\u0447\u0430\u0441", Answer.BLOCK),
+        ("fa\u00e7a EVIL j\u00e1", Answer.BLOCK),
+    ],
+)
+def test_the_classifier_alone_does_not_block_what_it_has_read_little_of(packs, text, answer):
+    whole = Broken((Reading(10.0, 0.97, 0, len(text)),))
+    one = judged(packs, text, TextKind.TOOL_RESULT, scorer=whole)
+    assert (one.answer, one.score) == (answer, 0.97)
+    # but it takes nothing from a rule, nor from a window that is in other letters
+    assert judged(packs, f"{text} {PHRASE}", TextKind.TOOL_RESULT).answer is Answer.BLOCK
+    assert judged(packs, text, TextKind.TOOL_RESULT).answer is Answer.BLOCK
+
+
 @pytest.mark.parametrize("margin", [math.nan, math.inf, -math.inf])
 def test_a_margin_that_is_no_number_is_no_reading(packs, margin):
     one = judged(packs, "some harmless text", scorer=Broken((Reading(margin, 0.0, 0, 4),)))
