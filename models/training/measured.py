@@ -3,10 +3,8 @@ against the peers, in one run; and what twenty-two changes of a text cost."""
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
@@ -15,21 +13,20 @@ from random import Random
 from models.training.banks import BANKS, load_banks
 from models.training.compare import by_source, shipped_table, sources_table
 from models.training.feed import mixed
+from models.training.judging import judge_of, judged
 from models.training.payloads import payloads
 from models.training.peers import governance, grams
 from models.training.report import percent
 from models.training.robust import CHANGES, changed
 from models.training.row import WRITTEN, Row, read_rows
-from shield.heuristics.load import load_heuristics
-from shield.model.holder import ModelHolder
 from shield.pipeline.inspect import across
 from shield.tiers.texts import Judged, Text, TextJudge
-from shield.tiers.witnesses import NO_MODEL
 from shield.types import Answer, TextKind
 
 __all__ = ["main", "measured", "robustness"]
 
 ROOT = Path(__file__).resolve().parents[2]
+HEURISTICS = ROOT / "policies" / "heuristics"
 _FITTED = 40_000  # rows that the peer is fitted to, drawn as the classifier's own
 _CHANGED = 200  # attacks that are changed in every way
 _LEVELS = {Answer.BLOCK: 2.0, Answer.ESCALATE: 1.0}
@@ -84,11 +81,9 @@ The same with 200 attacks by writers of whom training has read nothing:
 """
 
 
-def measured(rows: Sequence[Row], judge: TextJudge, rules: TextJudge, fitted: Iterator[Row]) -> tuple[str, str, object]:
-    """Two tables in Markdown and all numbers. `rules` is the judge without a model."""
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        both = list(pool.map(lambda row: judge.judge([_text(row)])[0], rows))
-    alone = [rules.judge([_text(row)])[0] for row in rows]
+def measured(rows: Sequence[Row], model: Path, fitted: Iterator[Row]) -> tuple[str, str, object]:
+    """Two tables in Markdown and all numbers."""
+    both, alone = judged(rows, HEURISTICS, model), judged(rows, HEURISTICS, None)
     margins = [one.margin if one.margin is not None else _LOWEST for one in both]
     scores = {
         "classifier": margins,
@@ -126,15 +121,11 @@ _SHORT = 1_200
 def _caught(judge: TextJudge, payloads: Sequence[Sequence[str]]) -> int:
     found = 0
     for texts in payloads:
-        judged: Sequence[Judged] = judge.judge([Text(text=text, kind=TextKind.TOOL_RESULT) for text in texts])
-        passed = [one.text.text for one in judged if one.answer is not Answer.BLOCK]
+        alone: Sequence[Judged] = judge.judge([Text(text=text, kind=TextKind.TOOL_RESULT) for text in texts])
+        passed = [one.text.text for one in alone if one.answer is not Answer.BLOCK]
         together = judge.judge(across(passed, TextKind.TOOL_RESULT))
-        found += any(one.answer in _LEVELS or not one.whole for one in (*judged, *together))
+        found += any(one.answer in _LEVELS or not one.whole for one in (*alone, *together))
     return found
-
-
-def _text(row: Row) -> Text:
-    return Text(text=row.text, kind=TextKind(row.kind))
 
 
 def main(show: Callable[[str], None] = print) -> None:
@@ -144,14 +135,11 @@ def main(show: Callable[[str], None] = print) -> None:
     reader.add_argument("model", type=Path, help="the folder of the shipped model")
     reader.add_argument("--seed", type=int, default=20261122)
     given = reader.parse_args()
-    heuristics = load_heuristics(ROOT / "policies" / "heuristics")
-    holder = ModelHolder(given.model)
-    holder.load()
-    judge = TextJudge(heuristics, holder)
+    judge = judge_of(HEURISTICS, given.model)
     rows = list(read_rows(given.run / "held.jsonl"))
     pool = list(read_rows(given.run / "pool.jsonl"))
     fitted = islice(mixed(load_banks(BANKS), pool, Random(given.seed)), _FITTED)
-    sources, shipped, numbers = measured(rows, judge, TextJudge(heuristics, NO_MODEL), fitted)
+    sources, shipped, numbers = measured(rows, given.model, fitted)
     known = robustness([row for row in rows if row.source != WRITTEN], judge, Random(given.seed))
     written = robustness(
         [row for row in rows if row.source == WRITTEN or not row.label], judge, Random(f"{given.seed} written")

@@ -15,7 +15,6 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -34,14 +33,13 @@ from models.training.compare import by_source
 from models.training.compose import attacks
 from models.training.course import STAGE_FILE, TRAINED_FOLDER
 from models.training.export import Parity, compared, export
+from models.training.judging import judged
 from models.training.row import KINDS, WRITTEN_HARD, Row, read_rows
 from models.training.vocabulary import SPECIAL, Vocabulary
 from models.training.wide import WithWide, load_wide
-from shield.heuristics.load import load_heuristics
 from shield.model.calibration import Calibration, fit_calibration
 from shield.model.manifest import Manifest, Pin
-from shield.model.scorer import Scorer, load_scorer
-from shield.tiers.texts import Text, TextJudge
+from shield.model.scorer import load_scorer
 from shield.types import Json, TextKind
 
 __all__ = ["Limits", "ShipError", "ship"]
@@ -98,12 +96,11 @@ def ship(
             made = _taken(run, graph, folder)
         _write_manifest(folder, made)
         log.write(f"thresholds from {len(harmless)} texts\n")
-        calibration = _calibration(load_scorer(folder), harmless, hostile)
+        calibration = _calibration(folder, harmless, hostile)
         (folder / "calibration.json").write_text(json.dumps(calibration.as_json(), indent=1) + "\n")
         _write_manifest(folder, made)
         log.write(f"figures from {len(held)} texts\n")
-        scorer = load_scorer(folder)
-        margins = _margins(scorer, held)
+        margins = _margins(folder, held)
         answers = [calibration.answer(margin, TextKind(row.kind)) for margin, row in zip(margins, held, strict=True)]
         (folder / "README.md").write_text(
             card(
@@ -168,38 +165,26 @@ def _parity(trained: Path, single: Path, small: Path, held: Sequence[Row], limit
     return found
 
 
-def _calibration(scorer: Scorer, harmless: Sequence[Row], hostile: int) -> Calibration:
+def _calibration(folder: Path, harmless: Sequence[Row], hostile: int) -> Calibration:
     """Thresholds from `harmless`; the temperature also from generated attacks, other ones than training drew."""
     drawn = list(islice(attacks(load_banks(BANKS), Random("temperature")), hostile))
     hard = [row for row in harmless if row.family == WRITTEN_HARD]
     plain = [row for row in harmless if row.family != WRITTEN_HARD]
-    return fit_calibration(_by_kind(scorer, plain), hard=_by_kind(scorer, hard), attacks=_by_kind(scorer, drawn))
+    return fit_calibration(_by_kind(folder, plain), hard=_by_kind(folder, hard), attacks=_by_kind(folder, drawn))
 
 
-def _by_kind(scorer: Scorer, rows: Sequence[Row]) -> dict[TextKind, list[float]]:
+def _by_kind(folder: Path, rows: Sequence[Row]) -> dict[TextKind, list[float]]:
     found: dict[TextKind, list[float]] = {}
-    for row, margin in zip(rows, _margins(scorer, rows), strict=True):
+    for row, margin in zip(rows, _margins(folder, rows), strict=True):
         if isfinite(margin):  # a text of blanks has nothing to read
             found.setdefault(TextKind(row.kind), []).append(margin)
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Ready:
-    scorer: Scorer
-    state: str = "ready"
-
-
-def _margins(scorer: Scorer, rows: Sequence[Row]) -> list[float]:
+def _margins(folder: Path, rows: Sequence[Row]) -> list[float]:
     """The highest margin over all views of each text, as tier 1 reads it; -inf where there is nothing to read."""
-    judge = TextJudge(load_heuristics(_HEURISTICS), _Ready(scorer))
-
-    def margin(row: Row) -> float:
-        found = judge.judge([Text(text=row.text, kind=TextKind(row.kind))])[0].margin
-        return -inf if found is None else found
-
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return list(pool.map(margin, rows))
+    said = judged(rows, _HEURISTICS, folder)
+    return [-inf if one.margin is None else one.margin for one in said]
 
 
 def _metrics(rows: Sequence[Row], margins: Sequence[float]) -> dict[str, Json]:
