@@ -168,9 +168,14 @@ def _parity(trained: Path, single: Path, small: Path, held: Sequence[Row], limit
 def _calibration(folder: Path, harmless: Sequence[Row], hostile: int) -> Calibration:
     """Thresholds from `harmless`; the temperature also from generated attacks, other ones than training drew."""
     drawn = list(islice(attacks(load_banks(BANKS), Random("temperature")), hostile))
-    hard = [row for row in harmless if row.family == WRITTEN_HARD]
-    plain = [row for row in harmless if row.family != WRITTEN_HARD]
+    hard = [row for row in harmless if _is_hard(row)]
+    plain = [row for row in harmless if not _is_hard(row)]
     return fit_calibration(_by_kind(folder, plain), hard=_by_kind(folder, hard), attacks=_by_kind(folder, drawn))
+
+
+def _is_hard(row: Row) -> bool:
+    """Whether it was written to be mistaken for an attack; the banks' names say so of theirs."""
+    return row.family == WRITTEN_HARD or row.family.startswith("hard")
 
 
 def _by_kind(folder: Path, rows: Sequence[Row]) -> dict[TextKind, list[float]]:
