@@ -8,7 +8,7 @@ SOURCES := $(shell find shield agentctl audit policies models/tier1 -type f ! -n
 TESTING := SHIELD_BARE=$(CURDIR)/build/bare HYPOTHESIS_STORAGE_DIRECTORY=$(CURDIR)/build/hypothesis
 PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/pip -qq
 
-.PHONY: all lint test check demo chat bench bench-growth model soak clean
+.PHONY: all lint test check demo chat bench bench-growth model test-train soak clean
 
 all: build/installed
 
@@ -77,6 +77,11 @@ build/train/ready: pyproject.toml | build
 
 model: build/train/ready
 	@HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false PYTHONPATH=$(CURDIR) build/train/bin/python -W ignore -P -m models.training.reproduce build/model
+
+# the tests of training and export, which need torch and are skipped without it
+test-train: build/train/ready
+	@PIP_DISABLE_PIP_VERSION_CHECK=1 build/train/bin/pip -qq install pytest pytest-xdist hypothesis
+	@HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false PYTHONPATH=$(CURDIR) build/train/bin/python -m pytest -n 2 -o cache_dir=build/pytest tests/training
 
 soak: build/installed build/bare/ready
 	@SHIELD_SOAK=1 $(TESTING) $(BIN)/pytest -n 2 -o cache_dir=build/pytest
