@@ -1,15 +1,13 @@
 """`python -m models.training --out FOLDER`: trains the classifier, goes on where a run was cut off, and scores it."""
 
 import argparse
-import os
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import torch
-
 from models.training.course import Course, CourseError, rows, run
+from models.training.feed import writers
 from models.training.reopened import ReopenError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,15 +20,15 @@ def main() -> None:
     reader.add_argument("--out", type=Path, required=True, help="the folder of the run; the same one goes on")
     reader.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data" / "tier1", help="third-party rows")
     reader.add_argument("--dojo", type=Path, help="the wheel of agentdojo, to be scored on")
-    reader.add_argument("--web", type=Path, help="the folder with archives of pages (`models/training/web.py`)")
+    reader.add_argument("--web", type=Path, help="the folder of `python -m models.training.fetch`")
     reader.add_argument("--seed", type=int, default=20261122)
     reader.add_argument("--layers", default="0,2,5", help="which of the encoder's six layers are kept")
     reader.add_argument("--start", type=Path, help="a shipped model's folder: nothing is guessed or judged, it settles")
-    reader.add_argument("--guess-steps", type=int, default=1_000, help="batches whose hidden pieces it guesses first")
-    reader.add_argument("--judge-steps", type=int, default=1_600, help="batches that it then learns to judge")
-    reader.add_argument("--settle-steps", type=int, default=400, help="batches that it judges at a lower rate at last")
+    reader.add_argument("--guess-steps", type=int, default=2_400, help="batches whose hidden pieces it guesses first")
+    reader.add_argument("--judge-steps", type=int, default=3_200, help="batches that it then learns to judge")
+    reader.add_argument("--settle-steps", type=int, default=800, help="batches that it judges at a lower rate at last")
     reader.add_argument("--batch", type=int, default=512, help="texts in a batch")
-    reader.add_argument("--workers", type=int, default=_workers(), help="processes that write texts; 0: none but this")
+    reader.add_argument("--workers", type=int, default=writers(), help="processes that write texts; 0: none but this")
     reader.add_argument("--wide-rows", type=int, default=1_000_000, help="texts that the wide part sees")
     reader.add_argument("--rows", action="store_true", help="write the rows only: nothing is trained")
     reader.add_argument("--detach", action="store_true", help=f"go on in the background, and report to OUT/{LOG}")
@@ -71,11 +69,6 @@ def detached(out: Path, command: Sequence[str]) -> str:
             start_new_session=True,
         )
     return f"process {begun.pid} goes on; its progress is in {out / LOG}"
-
-
-def _workers() -> int:
-    """A GPU reads faster than one process writes; a CPU has enough to do."""
-    return max(1, min(15, len(os.sched_getaffinity(0)) - 1)) if torch.cuda.is_available() else 0
 
 
 if __name__ == "__main__":

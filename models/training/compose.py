@@ -5,14 +5,16 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from random import Random
+from typing import TypeVar
 
-from models.training.banks import HERE, Banks, Carrier
+from models.training.banks import HERE, Banks, Carrier, Harmless
 from models.training.call import call
 from models.training.disguise import disguised
 from models.training.handed import handed, sent, wrapped
 from models.training.piece import piece
 from models.training.row import Row
 from models.training.table import table
+from models.training.tongue import ENGLISH, tongue
 from models.training.window import SHORTER, WINDOW, around, cut, held
 
 __all__ = ["ANYWHERE", "PAYLOADS", "attacks", "called", "goal_of", "harmless"]
@@ -28,6 +30,8 @@ _FOUND = 0.15  # of the documents, where there are some that were found and not 
 _PAIRED = 0.2  # of the attacks in documents, how many are of a pair
 _UNPAIRED = 0.4  # of the clean documents, how many are
 _ELSEWHERE = 0.5  # of these, how many are read at any place, not where something was planted in their twin
+_AT_HOME = 0.6  # of what is in another language, how much stands in a document in it, where some were found
+_ABROAD = 0.15  # of the clean documents, how many are such ones
 _PIECES = 0.4  # of the clean documents, how many are only a line or a field of one
 # What is harmless from its own speaker, or as a whole, is not so in the middle of a document.
 _OUT_OF_PLACE = (
@@ -86,8 +90,12 @@ _ASKS = (
 )
 
 
+_Text = TypeVar("_Text", Row, Harmless)
+
+
 def attacks(banks: Banks, rng: Random, documents: Sequence[Row] = ()) -> Iterator[Row]:
     """Attacks without end. `documents` are harmless ones in which some are planted, at any word."""
+    abroad = _abroad(documents)
     while True:
         draw = rng.random()
         if draw < 0.62:
@@ -100,7 +108,12 @@ def attacks(banks: Banks, rng: Random, documents: Sequence[Row] = ()) -> Iterato
             elif stands and not wish and rng.random() < _CALLS:
                 text = called(banks, rng, text)
             elif stands:
-                carrier = _carrier(banks, documents, rng)
+                alike = abroad.get(tongue(text))
+                carrier = (
+                    _opened(rng.choice(alike), rng)
+                    if alike and rng.random() < _AT_HOME
+                    else _carrier(banks, documents, rng)
+                )
                 text, kind = _placed(carrier, text, rng), carrier.kind
             elif family in _TYPED and rng.random() < _TYPED_SHARE:
                 kind = "prose"
@@ -127,9 +140,14 @@ def attacks(banks: Banks, rng: Random, documents: Sequence[Row] = ()) -> Iterato
 def harmless(banks: Banks, rng: Random, documents: Sequence[Row] = ()) -> Iterator[Row]:
     """Harmless texts without end: clean carriers, wishes of the user, and what only looks like an attack. In some of
     `documents` something ordinary is planted."""
+    abroad = _abroad(documents)
+    spoken = _abroad(banks.harmless)
     while True:
         draw = rng.random()
-        if draw < 0.4:
+        if draw < 0.4 * _ABROAD and abroad:
+            group = rng.choice(list(abroad))
+            text, family, kind = _of_a_group(banks, rng, abroad[group], spoken.get(group, banks.harmless))
+        elif draw < 0.4:
             text, family, kind = _document(banks, rng, documents)
         elif draw < 0.55:
             text, family, kind = banks.filled(rng.choice(_ASKS), rng, goal_of(banks, rng)), "asked", "prose"
@@ -163,6 +181,24 @@ def _document(banks: Banks, rng: Random, documents: Sequence[Row]) -> tuple[str,
     if rng.random() < _PIECES:
         return piece(carrier.text.replace(HERE, ""), rng), carrier.family, carrier.kind
     return _clean(banks, carrier, rng), carrier.family, carrier.kind
+
+
+def _of_a_group(
+    banks: Banks, rng: Random, documents: Sequence[Row], harmless: Sequence[Harmless]
+) -> tuple[str, str, str]:
+    """A clean document of one group of languages, with something ordinary in it of the same group."""
+    carrier = _opened(rng.choice(documents), rng)
+    return _clean(replace(banks, harmless=tuple(harmless)), carrier, rng), carrier.family, carrier.kind
+
+
+def _abroad(texts: Sequence[_Text]) -> dict[str, list[_Text]]:
+    """Those in other languages than English, by group."""
+    found: dict[str, list[_Text]] = {}
+    for one in texts:
+        group = tongue(one.text)
+        if group != ENGLISH:
+            found.setdefault(group, []).append(one)
+    return found
 
 
 def _of_a_pair(banks: Banks, rng: Random, *, poisoned: bool) -> tuple[str, str]:

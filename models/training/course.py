@@ -21,6 +21,7 @@ from tokenizers import Tokenizer
 from transformers import DebertaV2ForSequenceClassification
 
 from models.training.banks import BANKS, Banks, digests, load_banks
+from models.training.documents import DOCUMENTS, documents
 from models.training.encoder import Shape, pretrained_folder, warm
 from models.training.feed import Feed, mixed
 from models.training.fit import Guess, Judge, Plan, fit, keep, started
@@ -148,7 +149,8 @@ def _pool(course: Course) -> list[Row]:
     if not path.exists():
         own = ordinary(Random(course.seed), Part.TRAIN, _ORDINARY)
         read = web(course.web, Part.TRAIN, Random(course.seed))
-        write_rows(path, [*public(course.data, TRAINED, Random(course.seed)), *own, *read])
+        told = documents(course.web, Part.TRAIN, Random(course.seed))
+        write_rows(path, [*public(course.data, TRAINED, Random(course.seed)), *own, *read, *told])
     return list(read_rows(path))
 
 
@@ -157,11 +159,14 @@ def _vocabulary(course: Course, banks: Banks, pool: Sequence[Row]) -> Vocabulary
     if course.start is not None:  # whose embeddings are not the pretrained ones any more
         return Vocabulary(tokenizer=Tokenizer.from_file(str(course.start / "tokenizer.json")), rows=())
     if not rows.exists():
-        texts = (row.text for row in islice(mixed(banks, pool, Random(course.seed + 5)), _VOCABULARY_ROWS))
-        built = build_vocabulary(pretrained_folder(), texts)
+        drawn = islice(mixed(banks, pool, Random(course.seed + 5)), _VOCABULARY_ROWS)
+        told = (row for row in pool if row.source == DOCUMENTS)
+        built = build_vocabulary(pretrained_folder(), (row.text for row in (*drawn, *told)))
         built.tokenizer.save(str(tokenizer))
         rows.write_text(json.dumps(built.rows))
-    return Vocabulary(tokenizer=Tokenizer.from_file(str(tokenizer)), rows=tuple(json.loads(rows.read_text())))
+    return Vocabulary(
+        tokenizer=Tokenizer.from_file(str(tokenizer)), rows=tuple(map(tuple, json.loads(rows.read_text())))
+    )
 
 
 def _guessed(course: Course, feed: Feed) -> DebertaV2ForSequenceClassification:

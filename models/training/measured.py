@@ -41,16 +41,16 @@ exception, other draws of the banks that the classifier learnt from. With 95 % i
 the same run: TF-IDF over character n-grams with logistic regression, fitted to what the classifier learnt from, and the
 detector of agent-governance-toolkit-core. The `dojo-*` are AgentDojo's injections in its environments, with each of its
 attacks, its goals alone, its documents and its tasks; `bipia-injected` are BIPIA's documents with one of its attacks in
-them; `web-pages` are pages of the web, each once as it was sent and once as text, up to 20,000 letters; machine-*
-is the documentation, code and addresses of this machine's packages that were kept for it, `-long` what of it is longer
-than one window, up to 6,000 letters; `written-documents` are whole ones, each clean and with an attack in it, by
-writers who know nothing of this classifier, rich in ordinary orders and requests; `written-pages` are what a program
-that fetches pages and reads mail gets, much of it HTML or in other languages, and nothing but harmless; `written-short`
-are the plainest attacks, of one or two lines, and honest lines that resemble them. `written-*` are texts by writers of
-whom training has read nothing (`models/training/unseen`): attacks in the documents of the banks, and harmless texts,
-of which `written-hard` are meant to mislead. They are held against each other and stay out of the mean, since recipes
-are chosen by them; `written-payloads` are calls, messages and records, each as three kinds of text, and are only
-counted.
+them; `documents-*` are documentation in other languages, and that of three packages that agents are built with;
+`web-pages` are pages of the web, each once as it was sent and once as text, up to 20,000 letters; machine-* is the
+documentation, code and addresses of this machine's packages that were kept for it, `-long` what of it is longer than
+one window, up to 6,000 letters; `written-documents` are whole ones, each clean and with an attack in it, by writers who
+know nothing of this classifier, rich in ordinary orders and requests; `written-pages` are what a program that fetches
+pages and reads mail gets, much of it HTML or in other languages, and nothing but harmless; `written-short` are the
+plainest attacks, of one or two lines, and honest lines that resemble them. `written-*` are texts by writers of whom
+training has read nothing (`models/training/unseen`): attacks in the documents of the banks, and harmless texts, of
+which `written-hard` are meant to mislead. They are held against each other and stay out of the mean, since recipes are
+chosen by them; `written-payloads` are calls, messages and records, each as three kinds of text, and are only counted.
 
 No text shows who wrote it. Of a polite request in a document, or of a goal that stands there without any lead, wording
 says little: those are for information flow and policy, and the figures of `bipia-*` and `dojo-*` show it.

