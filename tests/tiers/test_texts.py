@@ -102,9 +102,12 @@ def test_a_broken_model_is_trouble_and_takes_nothing_away(packs, what):
 @pytest.mark.parametrize(
     ("text", "answer"),
     [
-        ("\u8fd9\u662f\u5b89\u88c5\u8bf4\u660e EVIL", Answer.ESCALATE),
-        ("\uc774 \ubb38\uc11c\ub97c \uc77d\uc5b4 EVIL", Answer.ESCALATE),
-        ("\u092f\u0939 \u0932\u0947\u0916 \u092a\u0922\u093c\u0947\u0902 EVIL", Answer.ESCALATE),
+        ("\u0565\u056f EVIL \u0561\u0575\u057d\u057f\u0565\u0572", Answer.ESCALATE),
+        ("\u0e2d\u0e48\u0e32\u0e19\u0e04\u0e39\u0e48\u0e21\u0e37\u0e2d\u0e01\u0e48\u0e2d\u0e19 EVIL", Answer.ESCALATE),
+        ("\u0d35\u0d3e\u0d2f\u0d3f\u0d15\u0d4d\u0d15\u0d41\u0d15 EVIL", Answer.ESCALATE),
+        ("\u8fd9\u662f\u5b89\u88c5\u8bf4\u660e EVIL", Answer.BLOCK),
+        ("\uc774 \ubb38\uc11c\ub97c \uc77d\uc5b4 EVIL", Answer.BLOCK),
+        ("\u092f\u0939 \u0932\u0947\u0916 \u092a\u0922\u093c\u0947\u0902 EVIL", Answer.BLOCK),
         ("so do EVIL now, \u5b89\u88c5", Answer.BLOCK),
         ("\u0441\u0434\u0435\u043b\u0430\u0439 EVIL \u0441\u0435\u0439\u0447\u0430\u0441", Answer.BLOCK),
         ("fa\u00e7a EVIL j\u00e1", Answer.BLOCK),
