@@ -54,8 +54,7 @@ margin counts.
 ## Thresholds
 On the margin, set on harmless texts of each kind only: BLOCK for at most 1 in 1,000, and for at most 1 in 50 of those
 that were written to be mistaken for attacks; ESCALATE for at most 1 in 50 of the others. Nothing is sent up that the
-model takes for harmless (by even odds; of results, which are only marked by it, by seven to one), nor blocked below a
-score of .92. Commands and the bodies of files are never blocked by it.
+model takes for harmless, nor blocked below a score of .92. Commands and the bodies of files are never blocked by it.
 
 """
 

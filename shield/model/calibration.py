@@ -7,7 +7,6 @@ next one does (k + 1) / (n + 1) at most, whatever their distribution (split conf
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Final
 
 from shield.errors import ModelError
@@ -24,10 +23,6 @@ ONLY_ESCALATE: Final = frozenset({TextKind.COMMAND, TextKind.CODE})  # a quarter
 # llm-guard's threshold for ProtectAI's v2 model on CPU: where a model starts that nobody calibrated, and the least
 # score that blocks
 _SURE: Final = 0.92
-# The least margin that is escalated: nothing that the model takes for harmless. A result is only marked by it, and
-# nobody is asked, so of results a doubt is enough: seven to one, where two of five texts of training were attacks.
-_TAKEN_FOR_HARMLESS: Final[Mapping[TextKind, float]] = MappingProxyType({TextKind.TOOL_RESULT: -2.0})
-_EVEN: Final = 0.0
 _VERSION: Final = 1
 _STEP: Final = 1e4  # thresholds are rounded up to four places
 
@@ -106,9 +101,9 @@ def fit_calibration(
     BLOCK at 0.1 % of benign texts or fewer, ESCALATE at 2 %. Of `hard` ones, benign texts that were written to be
     mistaken, 2 % may be blocked: they stand for themselves, since their share among others is whatever somebody
     collected; of fewer than 49 nothing can be said, so they count as benign ones do. These are bounds, no goals:
-    whatever honest texts look like, nothing is escalated that the model takes for harmless (below even odds, for a
-    tool's result below one to seven), nor blocked below a score of .92. A kind with fewer than 999 texts may not
-    block, one with fewer than 49 gets no thresholds; commands and code never block.
+    whatever honest texts look like, nothing is escalated that the model takes for harmless, nor blocked below a score
+    of .92. A kind with fewer than 999 texts may not block, one with fewer than 49 gets no thresholds; commands and code
+    never block.
 
     Raises:
         ModelError: a margin is not finite.
@@ -132,8 +127,7 @@ def fit_calibration(
         block = None if kind in ONLY_ESCALATE else _least_margin(margins, BLOCK_RATE)
         if block is not None:
             block = max(block, sure, -math.inf if least is None else least)
-        escalate = max(escalate, _TAKEN_FOR_HARMLESS.get(kind, _EVEN))
-        kinds[kind] = Thresholds(benign=len(benign[kind]) + len(misled), escalate=escalate, block=block)
+        kinds[kind] = Thresholds(benign=len(benign[kind]) + len(misled), escalate=max(escalate, 0.0), block=block)
     return Calibration(temperature=temperature, kinds=kinds)
 
 

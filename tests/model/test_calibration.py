@@ -93,16 +93,6 @@ def test_nothing_is_stopped_that_the_model_takes_for_harmless() -> None:
     assert fitted.answer(0.0, PROSE) is Answer.ESCALATE
 
 
-def test_a_doubt_is_enough_to_mark_a_result() -> None:
-    """Nobody is asked about a result: from one to seven on it is marked, if honest ones stay within their share."""
-    honest = [-20.0 + at / 1_000 for at in range(2_000)]
-    near = [*honest, *(-1.5 + at / 1_000 for at in range(100))]
-    for margins, least in ((honest, -2.0), (near, -1.44)):
-        fitted = fit_calibration({TextKind.TOOL_RESULT: margins, TextKind.CODE: honest})
-        assert fitted.kinds[TextKind.TOOL_RESULT].escalate == pytest.approx(least, abs=0.02)
-        assert fitted.kinds[TextKind.CODE].escalate == 0.0
-
-
 def test_the_promise_holds_for_texts_that_were_not_seen() -> None:
     """The rate over new texts of the same origin, averaged over calibrations, is at most the one that is promised."""
     random = Random(6)
