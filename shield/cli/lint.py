@@ -45,7 +45,8 @@ def command(
 ) -> None:
     """Contradictions, rules without effect, leave that is too broad, words that no fact is, what is unused or unsaid.
 
-    POLICY is a name or a file; a file named `.shield.yaml` is a workspace's. Each finding has a code with a section
+    POLICY is a name or a file; a file named `.shield.yaml` is a workspace's. Of a file of heuristics it is said whether
+    it loads beside the shipped ones and does what its examples say. Each finding has a code with a section
     in docs/reference/lint.md, and a fix.
 
     \b
@@ -95,6 +96,9 @@ def _lint(name: str, base: str) -> "Iterator[Notice]":
     from shield.cli.notices import Level, Notice  # heavy
     from shield.policy.lint import lint  # heavy
 
+    if _is_heuristics(name):
+        _load_heuristics(name)
+        return
     for finding in lint(_sources(name, base)):
         yield Notice(
             code=finding.code.id,
@@ -106,6 +110,31 @@ def _lint(name: str, base: str) -> "Iterator[Notice]":
             message=finding.message,
             fix=finding.fix,
         )
+
+
+def _is_heuristics(name: str) -> bool:
+    if not name.endswith(".yaml"):
+        return False
+    from pathlib import Path
+
+    from shield.heuristics.schema import is_heuristics  # heavy
+    from shield.policy.shelf import read_bounded  # heavy
+
+    return is_heuristics(read_bounded(Path(name)), name)
+
+
+def _load_heuristics(name: str) -> None:
+    """The file beside the shipped ones, every example tried, as it will be loaded from `~/.shield/heuristics`."""
+    from pathlib import Path
+
+    from shield.heuristics.load import load_heuristics  # heavy
+    from shield.policy.proven import is_proven  # heavy
+    from shield.policy.shelf import read_bounded  # heavy
+    from shield.resources import data_folder  # heavy
+    from shield.service.text_tier import HEURISTICS  # heavy
+
+    if not is_proven(read_bounded(Path(name))):  # one of the shipped ones says nothing new
+        load_heuristics(data_folder(HEURISTICS), Path(name))
 
 
 def _sources(name: str, base: str) -> "Sources":

@@ -100,18 +100,13 @@ def calibrate(name: str | None, *, benign: str, attacks: str | None, kind: str |
 
 
 def _adopted(name: str | None, home: Home) -> Path:
-    from shield.cli.model_reading import origin
-
     called = load(home, os.environ).tier1.model if name is None else name
     if called == SHIPPED:
         raise ConfigError(
             "the thresholds of the shipped model are part of the release; adopt a copy of its folder, which"
             " `shield model info` names, with `shield model use DIR --name mine`, and calibrate `mine`"
         )
-    try:
-        folder = model_folder(called, home)
-    except ConfigError as error:
-        raise ConfigError(error.detail if name is not None else f"{origin(home, os.environ)}: {error.detail}") from None
+    folder = model_folder(called, home)
     if not folder.is_dir():
         raise ConfigError(f"there is no adopted model `{called}`; adopt one with `shield model use DIR`")
     return folder

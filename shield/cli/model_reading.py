@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from shield.cli.model_report import Scanned
 from shield.cli.model_rows import Row
-from shield.config.home import Home, home_from
+from shield.config.home import home_from
 from shield.config.loading import load
 from shield.config.model_folder import SHIPPED, model_folder
-from shield.config.sections import Config
 from shield.errors import ConfigError
 from shield.heuristics.load import load_heuristics
 from shield.resources import data_folder
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from shield.heuristics.scan import Heuristics
     from shield.model.scorer import Scorer
 
-__all__ = ["Reader", "folder_of", "judge_of", "origin", "reader", "scorer_of", "tier1"]
+__all__ = ["Reader", "folder_of", "judge_of", "reader", "scorer_of", "tier1"]
 
 _LONG = "not all of it was read: it is too long, or holds too much that is encoded; split it"
 _VARIABLE = "SHIELD_TIER1__MODEL"
@@ -61,7 +60,8 @@ class Reader:
 
 
 def reader(environ: Mapping[str, str], *, model: str | None, without: bool) -> Reader:
-    """The shipped heuristics with the classifier of this name or folder, else the one that shield.toml names.
+    """The shipped heuristics and the owner's, with the classifier of this name or folder, else the one that shield.toml
+    names.
 
     Where the shipped model is not installed that is said and done without; one that is named and not there, or does
     not load, is an error.
@@ -69,7 +69,7 @@ def reader(environ: Mapping[str, str], *, model: str | None, without: bool) -> R
     Raises:
         ConfigError, ModelError, PolicyError: what is wrong, and what to do.
     """
-    heuristics = load_heuristics(data_folder(HEURISTICS))
+    heuristics = load_heuristics(data_folder(HEURISTICS), Path(home_from(environ).heuristics))
     folder = None if without else folder_of(model, environ, instead=", or read with the rules alone by `--no-model`")
     lacking = None if without or folder is not None else "there is no classifier, these are the heuristics alone"
     return Reader(
@@ -95,7 +95,8 @@ def tier1(environ: Mapping[str, str]) -> ClassifierTier:
         ConfigError: shield.toml does not load, or names what is no name.
     """
     home = home_from(environ)
-    return load_tier1(data_folder(HEURISTICS), _chosen(load(home, environ), home, environ))
+    model = model_in(load(home, environ), home)
+    return load_tier1(data_folder(HEURISTICS), model, own=Path(home.heuristics))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,29 +122,18 @@ def folder_of(model: str | None, environ: Mapping[str, str], *, instead: str = "
     home = home_from(environ)
     if model is None:
         config = load(home, environ)
-        folder = _chosen(config, home, environ)
+        folder = model_in(config, home)
         if folder is None or folder.is_dir():
             return folder
         if config.tier1.model == SHIPPED:
             return None
         # the owner chose it: what it would have said is not made up by silence
+        where = _VARIABLE if _VARIABLE in environ else home.toml
         raise ConfigError(
-            f"{origin(home, environ)} names `{config.tier1.model}`, and there is no folder `{folder}`; adopt it with"
+            f"{where}: `tier1.model` names `{config.tier1.model}`, and there is no folder `{folder}`; adopt it with"
             f" `shield model use DIR`, name another one{instead}"
         )
     folder = Path(model) if os.sep in model else model_folder(model, home)
     if not folder.is_dir():
         raise ConfigError(f"there is no folder `{folder}`; adopt a model with `shield model use DIR`")
     return folder
-
-
-def origin(home: Home, environ: Mapping[str, str]) -> str:
-    """Where the owner chose the model, for a message."""
-    return f"{_VARIABLE if _VARIABLE in environ else home.toml}: `tier1.model`"
-
-
-def _chosen(config: Config, home: Home, environ: Mapping[str, str]) -> Path | None:
-    try:
-        return model_in(config, home)
-    except ConfigError as error:
-        raise ConfigError(f"{origin(home, environ)}: {error.detail}") from None

@@ -34,6 +34,11 @@ class Home:
         return os.path.join(self.path, "policies")
 
     @property
+    def heuristics(self) -> str:
+        """What the owner adds to tier 1's rules."""
+        return os.path.join(self.path, "heuristics")
+
+    @property
     def keys(self) -> str:
         return os.path.join(self.path, "keys")
 

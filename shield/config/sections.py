@@ -8,6 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from shield.config.environment import is_harmless
 from shield.config.loopback import split_tcp
+from shield.config.model_folder import SHIPPED, model_name
+from shield.errors import ConfigError
 
 __all__ = ["Audit", "Config", "Section"]
 
@@ -66,7 +68,15 @@ class Facts(Section):
 
 
 class Tier1(Section):
-    model: str = Field(default="tier1", min_length=1)
+    model: str = Field(default=SHIPPED, min_length=1)
+
+    @field_validator("model")
+    @classmethod
+    def _name(cls, value: str) -> str:
+        try:
+            return model_name(value)
+        except ConfigError as error:
+            raise ValueError(error.detail) from None
 
 
 class Audit(Section):

@@ -1,7 +1,8 @@
-"""From a folder of files to rules that are ready to scan. A file that does not load is not left out: nothing loads."""
+"""From folders of files to rules that are ready to scan. A file that does not load is not left out: nothing loads."""
 
 import hashlib
 import json
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
@@ -19,14 +20,17 @@ __all__ = ["load_heuristics"]
 MAX_FILES: Final = 64
 
 
-def load_heuristics(folder: Path, *, prove: bool = False) -> Heuristics:
-    """The rules of every `.yaml` file in `folder`. Patterns and examples of files that are as they were released are
-    not tried again, unless `prove`.
+def load_heuristics(folder: Path, own: Path | None = None, *, prove: bool = False) -> Heuristics:
+    """The rules of every `.yaml` file in `folder`, and what the owner adds to them: `own` is a file, or a folder that
+    may be empty or missing. Patterns and examples of files that are as they were released are not tried again, unless
+    `prove`.
+
+    INVARIANT: what is added adds. No file can take the place of another one, nor a rule that of another rule.
 
     Raises:
         PolicyError: with file, line and column of what is wrong; also where there is no file at all.
     """
-    raws = {str(path): read_bounded(path) for path in _paths(folder)}
+    raws = {str(path): read_bounded(path) for path in [*_paths(folder), *_own_paths(own)]}
     files = [read_file(raw, path) for path, raw in raws.items()]
     rules = tuple(rule for file in files for rule in file.rules)
     _check_ids(rules)
@@ -39,6 +43,19 @@ def load_heuristics(folder: Path, *, prove: bool = False) -> Heuristics:
 
 
 def _paths(folder: Path) -> list[Path]:
+    paths = _files(folder)
+    if not paths:
+        raise PolicyError("there is no heuristics file, so nothing would be found; add a `.yaml`", file=str(folder))
+    return paths
+
+
+def _own_paths(own: Path | None) -> list[Path]:
+    if own is None or not os.path.lexists(own):
+        return []
+    return [own] if own.is_file() else _files(own)
+
+
+def _files(folder: Path) -> list[Path]:
     try:
         names = sorted(folder.iterdir())
     except OSError as error:
@@ -48,8 +65,6 @@ def _paths(folder: Path) -> list[Path]:
         if path.suffix == ".yml":
             raise PolicyError("a heuristics file ends in `.yaml`; rename it", file=str(path))
     paths = [path for path in names if path.suffix == ".yaml"]
-    if not paths:
-        raise PolicyError("there is no heuristics file, so nothing would be found; add a `.yaml`", file=str(folder))
     if len(paths) > MAX_FILES:
         raise PolicyError(f"more than {MAX_FILES} heuristics files; merge some", file=str(folder))
     return paths

@@ -8,12 +8,12 @@ from typing import Final
 from shield.facts.secrets import KINDS
 from shield.heuristics.letters import by_block
 from shield.heuristics.rule import HeuristicExample, HeuristicFile, HeuristicRule, Pattern
-from shield.policy.reader import Entry, Map, Node, Scalar, plain, read
+from shield.policy.reader import Entry, List, Map, Node, Scalar, plain, read
 from shield.policy.schema import NAME, WORD
 from shield.policy.shape import Shape, suggest
 from shield.types import Answer, Severity, TextKind
 
-__all__ = ["FILE_KEYS", "RULE_KEYS", "read_file"]
+__all__ = ["FILE_KEYS", "RULE_KEYS", "is_heuristics", "read_file"]
 
 FILE_KEYS: Final = ("version", "name", "words", "unless", "despite", "rules")
 RULE_KEYS: Final = (
@@ -29,6 +29,7 @@ ALL: Final = "all"
 # A command or a body of code that speaks of an attack is most often somebody's work on one: no phrase blocks it.
 _ESCALATE_ONLY: Final = frozenset({TextKind.COMMAND, TextKind.CODE})
 _MEANINGS: Final = MappingProxyType({"block": Answer.BLOCK, "escalate": Answer.ESCALATE})
+_OWN_KEYS: Final = frozenset({"kinds", "patterns", "secrets"})  # of a rule; no policy's rule has one of them
 _RESERVED_PREFIXES: Final = ("model.", "tier1.")
 _NAME = re.compile(rf"{NAME}\Z")
 _WORD = re.compile(rf"{WORD}\Z")
@@ -42,6 +43,18 @@ def read_file(raw: bytes, file: str) -> HeuristicFile:
         PolicyError: with file, line, column, key and what to write instead.
     """
     return _Reader(file).heuristics(raw)
+
+
+def is_heuristics(raw: bytes, file: str) -> bool:
+    """Whether this is meant as a heuristics file, and not as a policy: by the keys of its rules.
+
+    Raises PolicyError for what is no YAML of either.
+    """
+    root = read(raw, file)
+    top = {entry.key: entry.value for entry in root.entries} if isinstance(root, Map) else {}
+    rules = top.get("rules")
+    items = rules.items if isinstance(rules, List) else ()
+    return any(entry.key in _OWN_KEYS for item in items if isinstance(item, Map) for entry in item.entries)
 
 
 class _Reader(Shape):

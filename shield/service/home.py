@@ -30,7 +30,7 @@ def prepare(home: Home) -> tuple[str, ...]:
     """Make the home and its directories, all 0700. What is ours but open to others is closed, and said in the result;
     what is not ours or no directory raises ConfigError."""
     said = []
-    for path in (home.path, home.policies, home.keys, home.tokens, home.run, home.models):
+    for path in (home.path, home.policies, home.heuristics, home.keys, home.tokens, home.run, home.models):
         try:
             os.makedirs(path, mode=0o700, exist_ok=True)
             status = os.lstat(path)

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 from audit.clock import SystemClock
 from audit.note import SigningKey
@@ -51,7 +52,7 @@ from shield.service.process import harden, settle_memory
 from shield.service.routes import ROUTES
 from shield.service.rulebook import Rulebook, load_owner_policy
 from shield.service.server import make_server
-from shield.service.text_tier import HEURISTICS, model_digest, model_in, standing_of
+from shield.service.text_tier import HEURISTICS, model_digest, model_in, rules_digest, standing_of
 from shield.service.tokens import TokenBook, read_book
 from shield.store.state import StateStore
 from shield.tiers.loading import start_tier1, stop_tier1
@@ -188,7 +189,7 @@ async def _main(home: Home, config: Config, hooks: Hooks, audit_key: SigningKey,
             now_ms=clock.now_ms,
         )
         model = model_in(config, home)
-        tier1 = start_tier1(data_folder(HEURISTICS), model)
+        tier1 = start_tier1(data_folder(HEURISTICS), model, own=Path(home.heuristics))
         down.callback(stop_tier1, tier1)
         book = hooks.book(read_book(home))
         approvals = ApprovalQueue(
@@ -257,6 +258,7 @@ async def _main(home: Home, config: Config, hooks: Hooks, audit_key: SigningKey,
                 "permit_key": key.public.hex(),
                 "policy": rulebook.policy.digest,
                 "model": await asyncio.to_thread(model_digest, model),
+                "heuristics": await asyncio.to_thread(rules_digest, tier1.texts),
                 "isolation": "reported by the executor",
                 # signed: whoever has Shield remember its log somewhere else cannot hide that they did
                 "outside": outside.folder,

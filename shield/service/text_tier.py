@@ -4,7 +4,7 @@ import hashlib
 from pathlib import Path
 
 from shield.config.home import Home
-from shield.config.model_folder import SHIPPED, model_folder
+from shield.config.model_folder import model_folder
 from shield.config.sections import Config
 from shield.errors import ConfigError, ModelError
 from shield.model.directory import MANIFEST, opened
@@ -13,22 +13,18 @@ from shield.tiers.loading import HeldRules
 from shield.tiers.texts import TextJudge
 from shield.tiers.witnesses import MODEL_READY
 
-__all__ = ["HEURISTICS", "model_digest", "model_in", "standing_of"]
+__all__ = ["HEURISTICS", "model_digest", "model_in", "rules_digest", "standing_of"]
 
 HEURISTICS = "policies/heuristics"
+_LOADING_S = 5.0  # it takes a fifth of one
 
 
 def model_in(config: Config, home: Home) -> Path | None:
-    """The folder of the model that the owner chose; None where it is the shipped one and that is not there.
-
-    Raises ConfigError for a name that is none.
-    """
+    """The folder of the model that the owner chose; None where it is the shipped one and that is not there."""
     try:
         return model_folder(config.tier1.model, home)
     except ConfigError:
-        if config.tier1.model == SHIPPED:
-            return None
-        raise
+        return None
 
 
 def model_digest(folder: Path | None) -> str | None:
@@ -41,6 +37,15 @@ def model_digest(folder: Path | None) -> str | None:
     except ModelError:
         return None
     return None if raw is None else f"sha256:{hashlib.sha256(raw).hexdigest()}"
+
+
+def rules_digest(texts: TextJudge) -> str | None:
+    """What the log says of the heuristics, the owner's own among them, once they are loaded; None where they do not
+    load."""
+    rules = texts.rules
+    if isinstance(rules, HeldRules):
+        rules.join(_LOADING_S)
+    return rules.digest or None
 
 
 def standing_of(texts: TextJudge) -> TextTier:

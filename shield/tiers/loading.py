@@ -77,16 +77,17 @@ class _Loaded:
     scorer: Reader | None = None
 
 
-def load_tier1(heuristics: Path, model: Path | None) -> ClassifierTier:
-    """Tier 1 from these folders, loaded now; for a command line. `model` None: heuristics alone."""
-    rules = HeldRules(lambda: load_heuristics(heuristics))
+def load_tier1(heuristics: Path, model: Path | None, *, own: Path | None = None) -> ClassifierTier:
+    """Tier 1 from these folders, loaded now; for a command line. `model` None: heuristics alone. `own`: see
+    `load_heuristics`."""
+    rules = HeldRules(lambda: load_heuristics(heuristics, own))
     rules.load()
     return ClassifierTier(texts=TextJudge(rules, NO_MODEL if model is None else _model(model)))
 
 
-def start_tier1(heuristics: Path, model: Path | None) -> ClassifierTier:
+def start_tier1(heuristics: Path, model: Path | None, *, own: Path | None = None) -> ClassifierTier:
     """The same, loaded in the background; for a service, which answers before that is done."""
-    rules = HeldRules(lambda: load_heuristics(heuristics))
+    rules = HeldRules(lambda: load_heuristics(heuristics, own))
     rules.start()
     return ClassifierTier(texts=TextJudge(rules, NO_MODEL if model is None else _behind(model)))
 

@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 from cli.test_eval_tools import check_sarif
 from shield.cli.lint import command
+from shield.resources import data_folder
 
 BAD = "version: 1\nname: bad\nrules:\n  - {id: r, effect: block, reason: x, when: malformed && !malformed}\n"
 NOTES = "version: 1\nname: notes\nrules:\n  - {id: r, effect: block, reason: x, advice: y, when: malformed}\n"
@@ -22,6 +23,19 @@ rules:
     examples:
       match: [{type: execute_command, payload: {command: x}}]
       no_match: [{type: execute_command, payload: {command: y}}]
+"""
+
+HOUSE = """version: 1
+name: house
+rules:
+  - id: house.heron
+    severity: high
+    kinds: {tool_result: escalate}
+    patterns: ['project heron']
+    reason: x
+    examples:
+      no_match:
+        - {kind: tool_result, text: "A heron stood in the river."}
 """
 
 
@@ -87,6 +101,26 @@ def test_json_and_sarif(folder):
 def test_github_by_itself_in_a_workflow(folder):
     done = run(folder, "bad.yaml", env={"GITHUB_ACTIONS": "true"})
     assert "::error file=bad.yaml,line=4,col=45,title=SH001 r::the condition can never hold" in done.stdout
+
+
+def test_heuristics_are_known_by_their_rules_and_held_to_their_examples(folder):
+    own = folder / "house.yaml"
+    own.write_text(HOUSE)
+    done = run(folder, "house.yaml", "good.yaml", "--format", "text")
+    assert (done.exit_code, done.stdout) == (0, "0 errors, 0 warnings, 0 notes\n")
+    own.write_text(HOUSE.replace("A heron stood", "The project heron stood"))
+    done = run(folder, "house.yaml", "--format", "text")
+    assert done.exit_code == 2
+    assert "house.yaml:11:37: SH000 error: does not load: this example matches the rule" in done.stdout
+    own.write_text(HOUSE.replace("house.heron", "goal.exfiltrate"))
+    assert (
+        "house.yaml:4:9: rule `goal.exfiltrate`, id: the id `goal.exfiltrate` is used twice"
+        in run(folder, "house.yaml").stderr
+    )
+    own.write_text(HOUSE.replace("kinds:", "kind:"))
+    assert "did you mean `kinds`?" in run(folder, "house.yaml").stderr
+    shipped = data_folder("policies/heuristics") / "goals.yaml"
+    assert run(folder, str(shipped)).exit_code == 0
 
 
 def test_a_workspace_file_is_one_by_its_name(folder):

@@ -49,6 +49,18 @@ def row(id, text, kind="tool_result"):
     return {"id": id, "text": text, "kind": kind}
 
 
+def test_rules_of_the_owner_are_read_with(environ):
+    assert scan(environ, "--no-model", "-", stdin=b"the note of project heron").returncode == 0
+    own = Path(environ["SHIELD_HOME"], "heuristics")
+    own.mkdir(parents=True)
+    (own / "house.yaml").write_text(
+        "version: 1\nname: house\nrules:\n  - id: house.heron\n    severity: high\n"
+        "    kinds: {tool_result: block}\n    patterns: ['project heron']\n    reason: the text names a project\n"
+    )
+    done = scan(environ, "--no-model", "-", stdin=b"the note of project heron")
+    assert (done.returncode, b"house.heron" in done.stdout) == (1, True), done
+
+
 def test_each_line_gets_its_answer_in_order(environ):
     done = scan(environ, "--no-model", "--jsonl", "--json", "-", stdin=lines(row("a", ORDER), row("b", PLAIN, "prose")))
     found = [json.loads(line) for line in done.stdout.splitlines()]

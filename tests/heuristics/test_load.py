@@ -167,6 +167,47 @@ def test_a_folder_without_rules_does_not_load(tmp_path) -> None:
         load_heuristics(tmp_path / "README.md")
 
 
+def test_what_the_owner_adds_adds(tmp_path) -> None:
+    shipped, own = tmp_path / "shipped", tmp_path / "own"
+    shipped.mkdir()
+    load(shipped, text(rule()))
+    alone = load_heuristics(shipped)
+    assert load_heuristics(shipped, own).digest == alone.digest  # nothing there
+    own.mkdir()
+    assert load_heuristics(shipped, own).digest == alone.digest  # nothing in it
+    (own / "0.yaml").write_text(text(rule(id="house.one", patterns="['heron']")))
+    both = load_heuristics(shipped, own)
+    assert set(both.rules) == {"mine.rule", "house.one"}
+    assert both.digest != alone.digest
+    assert [found.rule for found in both.scan("the heron", TextKind.TOOL_RESULT)] == ["house.one"]
+    assert load_heuristics(shipped, own / "0.yaml").digest == both.digest
+
+
+def test_what_the_owner_adds_takes_no_rule_s_place(tmp_path) -> None:
+    shipped, own = tmp_path / "shipped", tmp_path / "own"
+    for folder in (shipped, own):
+        folder.mkdir()
+        (folder / "0.yaml").write_text(text(rule()))
+    with pytest.raises(PolicyError) as caught:
+        load_heuristics(shipped, own)
+    assert caught.value.file == str(own / "0.yaml")
+    assert f"used twice, first in {shipped / '0.yaml'}:4" in caught.value.detail
+
+
+@pytest.mark.parametrize("broken", ["a file that loads no more", "one of another ending", "no folder, nor a file"])
+def test_what_the_owner_adds_is_not_left_out(tmp_path, broken) -> None:
+    shipped, own = tmp_path / "shipped", tmp_path / "own"
+    shipped.mkdir()
+    load(shipped, text(rule()))
+    if broken.startswith("no"):
+        own.symlink_to(tmp_path / "gone")
+    else:
+        own.mkdir()
+        (own / ("0.yaml" if broken.startswith("a") else "0.yml")).write_text("version: 1\n")
+    with pytest.raises(PolicyError, match=str(own)):
+        load_heuristics(shipped, own)
+
+
 def test_no_file_is_passed_over(tmp_path) -> None:
     load(tmp_path, text(rule()))
     (tmp_path / "more.yml").write_text(text(rule(id="b")))

@@ -94,6 +94,7 @@ def test_a_value_is_frozen(home):
         ("[audit]\nwitnesses = ['https://w w+1+A', 'https://w w+1+A']", "stands twice"),
         ("[audit]\ninterval_s = 0", "`audit.interval_s`"),
         ("[audit]\npayloads = 1", "`audit.payloads`"),
+        ("[tier1]\nmodel = '../x'", "`tier1.model`: `../x` is no name of a model"),
         ("policy = [\n", "invalid value"),
         ("policy = 'a'\npolicy = 'b'\n", "line 2"),
     ],

@@ -223,6 +223,55 @@ def test_a_model_that_was_swapped_allows_nothing_and_says_so(folder):
         stop(process)
 
 
+HOUSE = """version: 1
+name: house
+rules:
+  - id: house.heron
+    severity: high
+    kinds: {tool_result: block}
+    patterns: ['project heron']
+    reason: the text names a project
+"""
+
+
+def test_rules_of_the_owner_are_read_with_and_their_digest_is_in_the_log(folder):
+    home, _ = begun(folder)
+    adopted(home)
+    token = Path(home.agent_token).read_text().strip()
+    text = {"direction": "tool_result", "content": "the note of project heron"}
+    digests, answers = [], []
+    for own in (None, HOUSE):
+        if own is not None:
+            Path(home.heuristics, "house.yaml").write_text(own)
+        with serving(home) as (process, path):
+            report = until(lambda path=path: standing(path), lambda found: found["tiers"]["1"] != "loading")
+            digests.append(report["tier1"]["heuristics"])
+            answers.append(post(path, "/v1/inspect", token, text).json()["decision"])
+            stop(process)
+    assert answers == ["ALLOW", "BLOCK"]
+    assert digests[0] != digests[1]
+    opened = run(home, "audit", "list", "--kind", "log.open", "--json").stdout.splitlines()
+    assert [json.loads(line)["body"]["heuristics"] for line in opened[-2:]] == digests
+
+
+def test_rules_of_the_owner_that_do_not_load_are_not_left_out(folder):
+    home, secrets = begun(folder)
+    adopted(home)
+    Path(home.heuristics).mkdir(exist_ok=True)
+    Path(home.heuristics, "house.yaml").write_text(HOUSE.replace("patterns", "pattern"))
+    token = Path(home.agent_token).read_text().strip()
+    with serving(home) as (process, path):
+        report = until(lambda: standing(path, secrets[Role.ADMIN]), lambda found: found["tiers"]["1"] != "loading")
+        assert report["tiers"]["1"] == "failed"
+        (note,) = [note for note in report["notes"] if note["reason"] == "tier1.failed"]
+        assert "house.yaml:7:5" in note["detail"]
+        plain = post(path, "/v1/inspect", token, {"direction": "tool_result", "content": "the note of the a b c"})
+        assert (plain.json()["decision"], plain.json()["labels"]["integrity"]) == ("ESCALATE", "untrusted")
+        stop(process)
+    opened = run(home, "audit", "list", "--kind", "log.open", "--json").stdout.splitlines()
+    assert json.loads(opened[-1])["body"]["heuristics"] is None
+
+
 def test_a_service_that_is_asked_to_end_while_it_loads_ends_well(folder):
     home, _ = begun(folder)
     adopted(home)
