@@ -41,6 +41,8 @@ _INSIDE: Final = re.compile(rf"{_ESCAPE}|\[:\^?\w+:\]|[^\\\[\]]+|.", re.DOTALL)
 
 def by_block(pattern: str) -> str:
     """`pattern` with each `\\pL` replaced, in brackets and out of them, and each `\\PL` out of them."""
+    if r"\p" not in pattern.casefold():
+        return pattern
     inside = False
     found = []
     at = 0
@@ -60,7 +62,8 @@ def by_block(pattern: str) -> str:
 
 def beyond_latin(pattern: str) -> bool:
     """Whether whatever `pattern` matches has a letter of `BEYOND_LATIN`. False where that is not plain."""
-    if _UNCLEAR.search(pattern):
+    # most patterns are in English, and are not to be read letter by letter
+    if not _SURE.search(pattern) or _UNCLEAR.search(pattern):
         return False
     # of each open group: whether every branch before this one has such a letter, and whether this one has
     groups: list[tuple[bool, bool]] = [(True, False)]
