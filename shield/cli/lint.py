@@ -127,11 +127,10 @@ def _load_heuristics(name: str) -> None:
     """The file beside the shipped ones, every example tried, as it will be loaded from `~/.shield/heuristics`."""
     from pathlib import Path
 
-    from shield.heuristics.load import load_heuristics  # heavy
+    from shield.heuristics.load import HEURISTICS, load_heuristics  # heavy
     from shield.policy.proven import is_proven  # heavy
     from shield.policy.shelf import read_bounded  # heavy
     from shield.resources import data_folder  # heavy
-    from shield.service.text_tier import HEURISTICS  # heavy
 
     if not is_proven(read_bounded(Path(name))):  # one of the shipped ones says nothing new
         load_heuristics(data_folder(HEURISTICS), Path(name))

@@ -10,11 +10,10 @@ from shield.cli.model_report import Scanned
 from shield.cli.model_rows import Row
 from shield.config.home import home_from
 from shield.config.loading import load
-from shield.config.model_folder import SHIPPED, model_folder
+from shield.config.model_folder import SHIPPED, model_folder, model_found
 from shield.errors import ConfigError
-from shield.heuristics.load import load_heuristics
+from shield.heuristics.load import HEURISTICS, load_heuristics
 from shield.resources import data_folder
-from shield.service.text_tier import HEURISTICS, model_in
 from shield.tiers.classifier import ClassifierTier
 from shield.tiers.loading import load_tier1
 from shield.tiers.texts import CLASSIFIER, Text, TextJudge
@@ -95,7 +94,7 @@ def tier1(environ: Mapping[str, str]) -> ClassifierTier:
         ConfigError: shield.toml does not load, or names what is no name.
     """
     home = home_from(environ)
-    model = model_in(load(home, environ), home)
+    model = model_found(load(home, environ).tier1.model, home)
     return load_tier1(data_folder(HEURISTICS), model, own=Path(home.heuristics))
 
 
@@ -122,7 +121,7 @@ def folder_of(model: str | None, environ: Mapping[str, str], *, instead: str = "
     home = home_from(environ)
     if model is None:
         config = load(home, environ)
-        folder = model_in(config, home)
+        folder = model_found(config.tier1.model, home)
         if folder is None or folder.is_dir():
             return folder
         if config.tier1.model == SHIPPED:

@@ -8,7 +8,7 @@ from shield.config.home import Home
 from shield.errors import ConfigError
 from shield.resources import data_folder
 
-__all__ = ["SHIPPED", "model_folder", "model_name"]
+__all__ = ["SHIPPED", "model_folder", "model_found", "model_name"]
 
 SHIPPED = "tier1"
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
@@ -26,6 +26,14 @@ def model_folder(name: str, home: Home) -> Path:
     if model_name(name) == SHIPPED:
         return data_folder(f"models/{SHIPPED}")
     return Path(home.models, name)
+
+
+def model_found(name: str, home: Home) -> Path | None:
+    """The same for a name that the settings hold; None where it is the shipped one and that is not there."""
+    try:
+        return model_folder(name, home)
+    except ConfigError:
+        return None
 
 
 def model_name(name: str) -> str:

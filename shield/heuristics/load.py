@@ -15,7 +15,9 @@ from shield.policy.proven import is_proven
 from shield.policy.reader import Mark
 from shield.policy.shelf import read_bounded
 
-__all__ = ["load_heuristics"]
+__all__ = ["HEURISTICS", "load_heuristics"]
+
+HEURISTICS: Final = "policies/heuristics"  # those that ship
 
 MAX_FILES: Final = 64
 

@@ -64,11 +64,18 @@ class _Engine:
 
     def __init__(self, rules: Iterable[HeuristicRule]) -> None:
         ready = [_ready(rule) for rule in rules]
-        self.filter = Filter([(one.rule, pattern) for one in ready for pattern in one.rule.patterns])
-        self.owners = tuple(one for one in ready for _ in one.rule.patterns)
+        # rules may share a pattern, one for a plain answer and one that asks for something near: it is run once
+        shared: dict[tuple[str, bool], list[tuple[_Ready, Pattern]]] = {}
+        for one in ready:
+            for pattern in one.rule.patterns:
+                shared.setdefault((pattern.text, one.rule.case), []).append((one, pattern))
+        self.filter = Filter([(its[0][0].rule, its[0][1]) for its in shared.values()])
+        self.owners = tuple(tuple(one for one, _ in its) for its in shared.values())
         self.secrets = tuple(one for one in ready if one.rule.secrets)
         self._by_kind = {
-            kind: frozenset(number for number, owner in enumerate(self.owners) if kind in owner.rule.kinds)
+            kind: frozenset(
+                number for number, owners in enumerate(self.owners) if any(kind in one.rule.kinds for one in owners)
+            )
             for kind in TextKind
         }
 
@@ -104,10 +111,10 @@ class Heuristics:
         places: dict[str, list[_Place]] = {}
         latin = narrow or BEYOND_LATIN.search(text) is None
         for number in engine.candidates(raw, kind, latin=latin):
-            owner = engine.owners[number]
-            if only in (None, owner.rule.id):
-                hits = engine.filter.spans(number, raw, narrow=narrow)
-                places.setdefault(owner.rule.id, []).extend(_weighed(owner, hits, owner.rule.kinds[kind], text))
+            for owner in engine.owners[number]:
+                if kind in owner.rule.kinds and only in (None, owner.rule.id):
+                    hits = engine.filter.spans(number, raw, narrow=narrow)
+                    places.setdefault(owner.rule.id, []).extend(_weighed(owner, hits, owner.rule.kinds[kind], text))
         asked = [one for one in engine.secrets if kind in one.rule.kinds and only in (None, one.rule.id)]
         secrets = find_secrets(text) if asked else ()
         for owner in asked:

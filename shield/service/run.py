@@ -23,10 +23,12 @@ from shield.approvals.queue import ApprovalQueue
 from shield.config.environment import EXEC_UMASK, exec_env
 from shield.config.home import Home, agent_homes, user_home
 from shield.config.loading import load
+from shield.config.model_folder import model_found
 from shield.config.sections import Config
 from shield.errors import ConfigError, ShieldError
 from shield.facts.local import LocalFiles
 from shield.facts.unseen import UnknownFiles
+from shield.heuristics.load import HEURISTICS
 from shield.permits import PermitKey
 from shield.pipeline.pipeline import Pipeline
 from shield.pipeline.pool import Pool
@@ -52,7 +54,7 @@ from shield.service.process import harden, settle_memory
 from shield.service.routes import ROUTES
 from shield.service.rulebook import Rulebook, load_owner_policy
 from shield.service.server import make_server
-from shield.service.text_tier import HEURISTICS, model_digest, model_in, rules_digest, standing_of
+from shield.service.text_tier import model_digest, rules_digest, standing_of
 from shield.service.tokens import TokenBook, read_book
 from shield.store.state import StateStore
 from shield.tiers.loading import start_tier1, stop_tier1
@@ -188,7 +190,7 @@ async def _main(home: Home, config: Config, hooks: Hooks, audit_key: SigningKey,
             trusted=lambda: (*config.workspaces.roots, *read_trusted(home)),
             now_ms=clock.now_ms,
         )
-        model = model_in(config, home)
+        model = model_found(config.tier1.model, home)
         tier1 = start_tier1(data_folder(HEURISTICS), model, own=Path(home.heuristics))
         down.callback(stop_tier1, tier1)
         book = hooks.book(read_book(home))

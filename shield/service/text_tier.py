@@ -3,28 +3,16 @@
 import hashlib
 from pathlib import Path
 
-from shield.config.home import Home
-from shield.config.model_folder import model_folder
-from shield.config.sections import Config
-from shield.errors import ConfigError, ModelError
+from shield.errors import ModelError
 from shield.model.directory import MANIFEST, opened
 from shield.service.ports import TextTier
 from shield.tiers.loading import HeldRules
 from shield.tiers.texts import TextJudge
 from shield.tiers.witnesses import MODEL_READY
 
-__all__ = ["HEURISTICS", "model_digest", "model_in", "rules_digest", "standing_of"]
+__all__ = ["model_digest", "rules_digest", "standing_of"]
 
-HEURISTICS = "policies/heuristics"
 _LOADING_S = 5.0  # it takes a fifth of one
-
-
-def model_in(config: Config, home: Home) -> Path | None:
-    """The folder of the model that the owner chose; None where it is the shipped one and that is not there."""
-    try:
-        return model_folder(config.tier1.model, home)
-    except ConfigError:
-        return None
 
 
 def model_digest(folder: Path | None) -> str | None:

@@ -132,6 +132,25 @@ def test_the_strongest_are_kept_where_there_are_too_many(tmp_path) -> None:
     assert [hit.rule for hit in hits[:5]] == ["r60"] * MAX_PLACES + ["r00"]
 
 
+def test_rules_that_share_a_pattern_each_have_their_say(tmp_path) -> None:
+    (tmp_path / "shared.yaml").write_text(
+        "version: 1\nname: shared\nrules:\n"
+        "  - {id: plain, severity: low, kinds: {tool_result: escalate}, patterns: [gate], reason: r}\n"
+        "  - {id: near, severity: high, kinds: {tool_result: block, prose: escalate}, patterns: [door, gate],\n"
+        "     near: [now], reason: r}\n"
+        "  - {id: capital, severity: low, kinds: {tool_result: escalate}, patterns: [gate], case: true, reason: r}\n"
+    )
+    shared = load_heuristics(tmp_path)
+    scanned = found(shared, "Open the gate", TextKind.TOOL_RESULT)
+    assert scanned == [("capital", "ESCALATE", "gate"), ("plain", "ESCALATE", "gate")]
+    assert found(shared, "Open the GATE now", TextKind.TOOL_RESULT) == [
+        ("near", "BLOCK", "GATE"),
+        ("plain", "ESCALATE", "GATE"),
+    ]
+    assert found(shared, "Open the gate now") == [("near", "ESCALATE", "gate")]
+    assert [hit.rule for hit in shared.scan("gate now", TextKind.TOOL_RESULT, only="near")] == ["near"]
+
+
 def test_secrets(pack) -> None:
     text = f"é {TOKEN} "
     assert found(pack, text) == [("keys", "BLOCK", TOKEN)]
@@ -191,7 +210,7 @@ def test_the_filter_passes_over_nothing(pack, text) -> None:
         raw = text.encode("utf-8", "replace")
         latin = BEYOND_LATIN.search(raw.decode()) is None
         passing = pack._engine.candidates(raw, kind, latin=latin)
-        candidates = {pack._engine.owners[number].rule.id for number in passing}
+        candidates = {owner.rule.id for number in passing for owner in pack._engine.owners[number]}
         assert exact(pack, text, kind) <= candidates
     around = {"near", "quoted"}
     named = {one.rule for one in pack.scan(text, TextKind.PROSE)} - {"keys", "any"}
