@@ -52,6 +52,10 @@ training has read nothing (`models/training/unseen`): attacks in the documents o
 which `written-hard` are meant to mislead. They are held against each other and stay out of the mean, since recipes are
 chosen by them; `written-payloads` are calls, messages and records, each as three kinds of text, and are only counted.
 
+Rules for what speaks as the user (`injection.user.*` and the like) were written by somebody who knew of AgentDojo's
+`dojo-important5` and `dojo-important6`. So these two are left out for the classifier alone, and the figures of rules,
+and of both together, say of them that a known attack is found.
+
 No text shows who wrote it. Of a polite request in a document, or of a goal that stands there without any lead, wording
 says little: those are for information flow and policy, and the figures of `bipia-*` and `dojo-*` show it.
 
