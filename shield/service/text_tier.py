@@ -12,7 +12,7 @@ from shield.tiers.witnesses import MODEL_READY
 
 __all__ = ["model_digest", "rules_digest", "standing_of"]
 
-_LOADING_S = 5.0  # it takes a fifth of one
+_READING_S = 5.0  # it takes a fifth of one
 
 
 def model_digest(folder: Path | None) -> str | None:
@@ -28,12 +28,10 @@ def model_digest(folder: Path | None) -> str | None:
 
 
 def rules_digest(texts: TextJudge) -> str | None:
-    """What the log says of the heuristics, the owner's own among them, once they are loaded; None where they do not
+    """What the log says of the heuristics, the owner's own among them, once they are read; None where they do not
     load."""
     rules = texts.rules
-    if isinstance(rules, HeldRules):
-        rules.join(_LOADING_S)
-    return rules.digest or None
+    return (rules.named(_READING_S) if isinstance(rules, HeldRules) else rules.digest) or None
 
 
 def standing_of(texts: TextJudge) -> TextTier:

@@ -29,6 +29,8 @@ class HeldRules:
     def __init__(self, load: Callable[[], Rules]) -> None:
         self._load = load
         self._loaded: Rules | None = None
+        self._named = ""
+        self._read = threading.Event()
         self._thread = threading.Thread(target=self.load, name="heuristics", daemon=True)
         self.state = "loading"
 
@@ -45,6 +47,8 @@ class HeldRules:
         """Load now. Never raises."""
         try:
             loaded = self._load()
+            self._named = loaded.digest
+            self._read.set()
             # what is compiled at the first look is compiled, and found to be in order, before the first call needs it
             loaded.scan("", TextKind.PROSE)
             self._loaded = loaded
@@ -53,6 +57,13 @@ class HeldRules:
             self.state = f"failed: {error}"
         except Exception as error:  # noqa: BLE001  # what is not loaded is not silent, whatever kept it from it
             self.state = f"failed: {error.__class__.__name__}"
+        finally:
+            self._read.set()
+
+    def named(self, within_s: float) -> str:
+        """The digest of what was read, which is known long before it is compiled; empty where nothing was."""
+        self._read.wait(within_s)
+        return self._named
 
     @property
     def digest(self) -> str:
