@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -79,12 +80,16 @@ def _from_pypi(client: httpx.Client, index: str, name: str, file_name: str) -> b
 
 
 def _run(command: Sequence[str], folder: Path) -> None:
-    try:
-        done = subprocess.run(command, cwd=folder, stdout=subprocess.DEVNULL, check=False)  # noqa: S603
-    except OSError as error:
-        raise FetchError(f"`{command[0]}` cannot be run: {error.strerror}") from None
-    if done.returncode:
-        raise FetchError(f"`{' '.join(command)}` failed; what it said stands above")
+    """What the command puts down where it runs comes into `folder`, unless it fails."""
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        try:
+            done = subprocess.run(command, cwd=scratch, stdout=subprocess.DEVNULL, check=False)  # noqa: S603
+        except OSError as error:
+            raise FetchError(f"`{command[0]}` cannot be run: {error.strerror}") from None
+        if done.returncode:
+            raise FetchError(f"`{' '.join(command)}` failed; what it said stands above")
+        for path in Path(scratch).iterdir():
+            os.replace(path, folder / path.name)
 
 
 def main() -> int:

@@ -96,8 +96,7 @@ def _lint(name: str, base: str) -> "Iterator[Notice]":
     from shield.cli.notices import Level, Notice  # heavy
     from shield.policy.lint import lint  # heavy
 
-    if _is_heuristics(name):
-        _load_heuristics(name)
+    if _checked_heuristics(name):
         return
     for finding in lint(_sources(name, base)):
         yield Notice(
@@ -112,28 +111,34 @@ def _lint(name: str, base: str) -> "Iterator[Notice]":
         )
 
 
-def _is_heuristics(name: str) -> bool:
-    if not name.endswith(".yaml"):
-        return False
+def _checked_heuristics(name: str) -> bool:
+    """Whether this is one of heuristics and no policy. It is loaded as Shield does: the owner's folder, or what lies in
+    it, as a whole; any other file beside the shipped ones; and every example is tried. Raises PolicyError."""
     from pathlib import Path
 
-    from shield.heuristics.schema import is_heuristics  # heavy
-    from shield.policy.shelf import read_bounded  # heavy
-
-    return is_heuristics(read_bounded(Path(name)), name)
-
-
-def _load_heuristics(name: str) -> None:
-    """The file beside the shipped ones, every example tried, as it will be loaded from `~/.shield/heuristics`."""
-    from pathlib import Path
-
+    from shield.config.home import home_from  # heavy
     from shield.heuristics.load import HEURISTICS, load_heuristics  # heavy
+    from shield.heuristics.schema import is_heuristics  # heavy
+    from shield.policy.load import WORKSPACE_FILE  # heavy
     from shield.policy.proven import is_proven  # heavy
     from shield.policy.shelf import read_bounded  # heavy
     from shield.resources import data_folder  # heavy
 
-    if not is_proven(read_bounded(Path(name))):  # one of the shipped ones says nothing new
-        load_heuristics(data_folder(HEURISTICS), Path(name))
+    path, own = Path(name), Path(home_from(os.environ).heuristics)
+    shipped = data_folder(HEURISTICS)
+    if own.resolve() in (path.resolve(), path.absolute().parent.resolve()):
+        load_heuristics(shipped, own)
+        return True
+    if not name.endswith((".yaml", ".yml")) or path.name == WORKSPACE_FILE:
+        return False
+    raw = read_bounded(path)
+    if not is_heuristics(raw, name):
+        return False
+    if name.endswith(".yml"):
+        raise PolicyError("a heuristics file ends in `.yaml`; rename it", file=name)
+    if not is_proven(raw):  # a shipped one is not loaded beside itself
+        load_heuristics(shipped, path)
+    return True
 
 
 def _sources(name: str, base: str) -> "Sources":

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-import os
+import stat
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
@@ -14,6 +14,7 @@ from shield.heuristics.schema import read_file
 from shield.policy.proven import is_proven
 from shield.policy.reader import Mark
 from shield.policy.shelf import read_bounded
+from shield.types import TextKind
 
 __all__ = ["HEURISTICS", "load_heuristics"]
 
@@ -24,7 +25,7 @@ MAX_FILES: Final = 64
 
 def load_heuristics(folder: Path, own: Path | None = None, *, prove: bool = False) -> Heuristics:
     """The rules of every `.yaml` file in `folder`, and what the owner adds to them: `own` is a file, or a folder that
-    may be empty or missing. Patterns and examples of files that are as they were released are not tried again, unless
+    may be empty or missing. Of files that are as they were released patterns and examples are not tried again, unless
     `prove`.
 
     INVARIANT: what is added adds. No file can take the place of another one, nor a rule that of another rule.
@@ -36,12 +37,14 @@ def load_heuristics(folder: Path, own: Path | None = None, *, prove: bool = Fals
     files = [read_file(raw, path) for path, raw in raws.items()]
     rules = tuple(rule for file in files for rule in file.rules)
     _check_ids(rules)
-    proven = not prove and all(map(is_proven, raws.values()))
-    heuristics = Heuristics(rules, _digest(files), proven=proven)
-    for rule in () if proven else rules:
-        for example in rule.examples:
-            _check_example(heuristics, rule, example)
-    return heuristics
+    tried = [rule for file in files if prove or not is_proven(raws[file.file]) for rule in file.rules]
+    if tried:
+        trial = Heuristics(tried, "")
+        trial.scan("", TextKind.PROSE)  # compiles them
+        for rule in tried:
+            for example in rule.examples:
+                _check_example(trial, rule, example)
+    return Heuristics(rules, _digest(files))
 
 
 def _paths(folder: Path) -> list[Path]:
@@ -52,24 +55,46 @@ def _paths(folder: Path) -> list[Path]:
 
 
 def _own_paths(own: Path | None) -> list[Path]:
-    if own is None or not os.path.lexists(own):
+    if own is None:
         return []
-    return [own] if own.is_file() else _files(own)
+    try:
+        own.lstat()
+    except FileNotFoundError:
+        return []
+    except OSError as error:  # INVARIANT: what cannot be looked at is not what is not there
+        raise _unreadable(own, error) from None
+    try:
+        return [own] if stat.S_ISREG(own.stat().st_mode) else _files(own)
+    except OSError as error:
+        raise _unreadable(own, error) from None
 
 
 def _files(folder: Path) -> list[Path]:
     try:
         names = sorted(folder.iterdir())
     except OSError as error:
-        reason = (error.strerror or "not a folder").lower()
-        raise PolicyError(f"the heuristics cannot be read: {reason}", file=str(folder)) from None
+        raise _unreadable(folder, error) from None
     for path in names:
-        if path.suffix == ".yml":
-            raise PolicyError("a heuristics file ends in `.yaml`; rename it", file=str(path))
+        if _is_meant(path):
+            detail = "a heuristics file ends in `.yaml` and lies in no folder of its own; rename or move it"
+            raise PolicyError(detail, file=str(path))
     paths = [path for path in names if path.suffix == ".yaml"]
     if len(paths) > MAX_FILES:
         raise PolicyError(f"more than {MAX_FILES} heuristics files; merge some", file=str(folder))
     return paths
+
+
+def _is_meant(path: Path) -> bool:
+    """Whether somebody may take this for one of the files that are read, and it is none."""
+    name = path.name.lower()
+    if name.startswith(".") or name.endswith("~"):
+        return False
+    return path.suffix != ".yaml" and (".yaml" in name or ".yml" in name or path.is_dir())
+
+
+def _unreadable(path: Path, error: OSError) -> PolicyError:
+    reason = (error.strerror or "not a folder").lower()
+    return PolicyError(f"the heuristics cannot be read: {reason}", file=str(path))
 
 
 def _check_ids(rules: Iterable[HeuristicRule]) -> None:

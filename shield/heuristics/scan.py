@@ -88,13 +88,12 @@ class Heuristics:
 
     __slots__ = ("_building", "_engine", "digest", "rules")
 
-    def __init__(self, rules: Iterable[HeuristicRule], digest: str, *, proven: bool = False) -> None:
-        """Raises PolicyError at the place of a pattern that cannot be run. Of `proven` rules each can: they are
-        compiled when the first text is scanned, which takes longer than to read them."""
+    def __init__(self, rules: Iterable[HeuristicRule], digest: str) -> None:
+        """They are compiled when the first text is scanned, which takes longer than to read them."""
         self.digest = digest
         self.rules: Mapping[str, HeuristicRule] = MappingProxyType({rule.id: rule for rule in rules})
         self._building = Lock()
-        self._engine: _Engine | None = None if proven else _Engine(self.rules.values())
+        self._engine: _Engine | None = None
 
     def rule(self, name: str) -> HeuristicRule:
         """The rule that a finding names; KeyError for any other."""
@@ -102,7 +101,8 @@ class Heuristics:
 
     def scan(self, text: str, kind: TextKind, *, only: str | None = None) -> tuple[TextFinding, ...]:
         """What the rules (or the one that is named) find in `text`, most severe first: of a rule at most `MAX_PLACES`,
-        none overlapping another, and `MAX_FINDINGS` together."""
+        none overlapping another, and `MAX_FINDINGS` together. The first scan raises PolicyError at the place of a
+        pattern that cannot be run."""
         engine = self._engine or self._built()
         raw = text.encode("utf-8", "replace")
         narrow = len(raw) == len(text)

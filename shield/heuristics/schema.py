@@ -29,7 +29,8 @@ ALL: Final = "all"
 # A command or a body of code that speaks of an attack is most often somebody's work on one: no phrase blocks it.
 _ESCALATE_ONLY: Final = frozenset({TextKind.COMMAND, TextKind.CODE})
 _MEANINGS: Final = MappingProxyType({"block": Answer.BLOCK, "escalate": Answer.ESCALATE})
-_OWN_KEYS: Final = frozenset({"kinds", "patterns", "secrets"})  # of a rule; no policy's rule has one of them
+# Of a rule, as they are written and as they may be by mistake; no policy's rule has one of them.
+_OWN_KEYS: Final = frozenset({"kinds", "kind", "patterns", "pattern", "secrets", "near"})
 _RESERVED_PREFIXES: Final = ("model.", "tier1.")
 _NAME = re.compile(rf"{NAME}\Z")
 _WORD = re.compile(rf"{WORD}\Z")
@@ -52,6 +53,8 @@ def is_heuristics(raw: bytes, file: str) -> bool:
     """
     root = read(raw, file)
     top = {entry.key: entry.value for entry in root.entries} if isinstance(root, Map) else {}
+    if "words" in top:
+        return True
     rules = top.get("rules")
     items = rules.items if isinstance(rules, List) else ()
     return any(entry.key in _OWN_KEYS for item in items if isinstance(item, Map) for entry in item.entries)

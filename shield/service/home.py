@@ -34,6 +34,8 @@ def prepare(home: Home) -> tuple[str, ...]:
         try:
             os.makedirs(path, mode=0o700, exist_ok=True)
             status = os.lstat(path)
+        except FileExistsError:
+            raise ConfigError(f"`{path}` is no directory; move it away") from None
         except OSError as error:
             raise ConfigError(f"`{path}` cannot be made: {error.strerror}; set SHIELD_HOME elsewhere") from None
         if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():

@@ -59,7 +59,7 @@ async def reload(context: Context, call: Call) -> Reply:
 
 _NO_TIER1 = {
     "failed": "rules or classifier cannot be used, so what needs them goes to a person; "
-    "see `shield model verify`, or ask with an admin's token",
+    "see `shield model verify` and `shield lint ~/.shield/heuristics`, or ask with an admin's token",
     "absent": "there is no classifier, so what needs it goes to a person; adopt one with `shield model use DIR`",
 }
 

@@ -253,6 +253,9 @@ async def _main(home: Home, config: Config, hooks: Hooks, audit_key: SigningKey,
             now=time.perf_counter,
             hidden=hidden(guarded),
         )
+        rules = await asyncio.to_thread(rules_digest, tier1.texts)
+        if rules is None:
+            hooks.said(f"tier 1 reads nothing: {standing_of(tier1.texts).detail}")
         await journal.append(
             "log.open",
             {
@@ -260,7 +263,7 @@ async def _main(home: Home, config: Config, hooks: Hooks, audit_key: SigningKey,
                 "permit_key": key.public.hex(),
                 "policy": rulebook.policy.digest,
                 "model": await asyncio.to_thread(model_digest, model),
-                "heuristics": await asyncio.to_thread(rules_digest, tier1.texts),
+                "heuristics": rules,
                 "isolation": "reported by the executor",
                 # signed: whoever has Shield remember its log somewhere else cannot hide that they did
                 "outside": outside.folder,

@@ -29,7 +29,7 @@ _NOT_READ: Final = {
     "absent": "the classifier is not installed, so a person decides",
     "loading": "the classifier is still being loaded, so a person decides",
     LATE: "looking at the text of this call took too long, so a person decides",
-    "failed": "the classifier cannot be used, so a person decides",
+    "failed": "rules or classifier cannot be used, so a person decides",
 }
 
 

@@ -8,6 +8,8 @@ from click.testing import CliRunner
 
 from cli.test_eval_tools import check_sarif
 from shield.cli.lint import command
+from shield.heuristics.schema import is_heuristics
+from shield.policy.schema import RULE_KEYS
 from shield.resources import data_folder
 
 BAD = "version: 1\nname: bad\nrules:\n  - {id: r, effect: block, reason: x, when: malformed && !malformed}\n"
@@ -119,8 +121,36 @@ def test_heuristics_are_known_by_their_rules_and_held_to_their_examples(folder):
     )
     own.write_text(HOUSE.replace("kinds:", "kind:"))
     assert "did you mean `kinds`?" in run(folder, "house.yaml").stderr
+    own.write_text(HOUSE.replace("patterns:", "pattern:").replace("kinds:", "kind:"))
+    assert "did you mean `" in run(folder, "house.yaml").stderr
+    (folder / "house.yml").write_text(HOUSE)
+    assert "rename it" in run(folder, "house.yml").stderr
     shipped = data_folder("policies/heuristics") / "goals.yaml"
     assert run(folder, str(shipped)).exit_code == 0
+    (folder / ".shield.yaml").write_text(HOUSE)
+    assert "unknown key `kinds`" in run(folder, ".shield.yaml", "--base", "good.yaml").stderr
+
+
+@pytest.mark.parametrize("key", [key for key in RULE_KEYS if key != "id"])
+def test_no_key_of_a_policy_s_rule_makes_heuristics_of_it(key):
+    assert not is_heuristics(f"version: 1\nname: x\nrules:\n  - {{id: r, {key}: x}}\n".encode(), "x.yaml")
+
+
+def test_what_lies_in_the_home_is_held_together_as_a_service_does(folder):
+    own = folder / "home" / "heuristics"
+    own.mkdir(parents=True)
+    env = {"SHIELD_HOME": str(folder / "home")}
+    (own / "one.yaml").write_text(HOUSE)
+    for name in ("home/heuristics/one.yaml", str(own), "home/heuristics/"):
+        assert run(folder, name, env=env).exit_code == 0
+    (own / "two.yaml").write_text(HOUSE)
+    for name in ("home/heuristics/one.yaml", "home/heuristics"):
+        done = run(folder, name, env=env)
+        assert (done.exit_code, "the id `house.heron` is used twice" in done.stderr) == (2, True)
+    (own / "two.yaml").write_bytes((data_folder("policies/heuristics") / "goals.yaml").read_bytes())
+    assert run(folder, "home/heuristics/two.yaml", env=env).exit_code == 2
+    (own / "two.yaml").write_text("version: 1\nname: two\nrules: []\n")
+    assert "`rules` is empty" in run(folder, "home/heuristics/two.yaml", env=env).stderr
 
 
 def test_a_workspace_file_is_one_by_its_name(folder):

@@ -194,24 +194,52 @@ def test_what_the_owner_adds_takes_no_rule_s_place(tmp_path) -> None:
     assert f"used twice, first in {shipped / '0.yaml'}:4" in caught.value.detail
 
 
-@pytest.mark.parametrize("broken", ["a file that loads no more", "one of another ending", "no folder, nor a file"])
-def test_what_the_owner_adds_is_not_left_out(tmp_path, broken) -> None:
+@pytest.mark.parametrize("name", ["0.yaml", "0.yml", "0.YAML", "0.yaml.txt", "0.Yml.bak", "sub/0.txt"])
+def test_what_the_owner_adds_is_not_left_out(tmp_path, name) -> None:
+    shipped, path = tmp_path / "shipped", tmp_path / "own" / name
+    shipped.mkdir()
+    load(shipped, text(rule()))
+    path.parent.mkdir(parents=True)
+    path.write_text("version: 1\n")
+    with pytest.raises(PolicyError, match=str(tmp_path / "own")):
+        load_heuristics(shipped, tmp_path / "own")
+
+
+@pytest.mark.parametrize("name", [".0.yaml.swp", "0.yaml~", "README.md", ".git/0.yaml"])
+def test_what_is_plainly_no_file_of_rules_is_passed_over(tmp_path, name) -> None:
+    shipped, path = tmp_path / "shipped", tmp_path / "own" / name
+    shipped.mkdir()
+    alone = load(shipped, text(rule()))
+    path.parent.mkdir(parents=True)
+    path.write_text("version: 1\n")
+    assert load_heuristics(shipped, tmp_path / "own").digest == alone.digest
+
+
+def test_what_cannot_be_looked_at_is_not_taken_for_missing(tmp_path) -> None:
     shipped, own = tmp_path / "shipped", tmp_path / "own"
     shipped.mkdir()
     load(shipped, text(rule()))
-    if broken.startswith("no"):
-        own.symlink_to(tmp_path / "gone")
-    else:
-        own.mkdir()
-        (own / ("0.yaml" if broken.startswith("a") else "0.yml")).write_text("version: 1\n")
-    with pytest.raises(PolicyError, match=str(own)):
+    own.symlink_to(tmp_path / "gone")
+    with pytest.raises(PolicyError, match="cannot be read: no such file"):
         load_heuristics(shipped, own)
+    with pytest.raises(PolicyError, match="cannot be read: not a directory"):
+        load_heuristics(shipped, shipped / "0.yaml" / "heuristics")
+
+
+def test_only_what_was_not_released_is_tried_again(monkeypatch) -> None:
+    tried = []
+    monkeypatch.setattr("shield.heuristics.load._check_example", lambda _, rule, example: tried.append(rule.id))
+    shipped = Path(__file__).parents[2] / "policies" / "heuristics"
+    load_heuristics(shipped)
+    assert tried == []
+    load_heuristics(shipped, prove=True)
+    assert len(tried) > 500
 
 
 def test_no_file_is_passed_over(tmp_path) -> None:
     load(tmp_path, text(rule()))
     (tmp_path / "more.yml").write_text(text(rule(id="b")))
-    assert "rename it" in refused(tmp_path).detail
+    assert "rename or move it" in refused(tmp_path).detail
     (tmp_path / "more.yml").unlink()
     (tmp_path / "folder.yaml").mkdir()
     assert "regular file" in refused(tmp_path).detail or "cannot be read" in refused(tmp_path).detail

@@ -272,7 +272,7 @@ def test_a_flag_of_one_pattern_is_not_its_neighbours(tmp_path) -> None:
 def test_threads_scan_alike(tmp_path) -> None:
     rule = read_file(PACK.encode(), "mine.yaml").rules
     for _ in range(20):
-        fresh = Heuristics(rule, "sha256:0", proven=True)  # compiled by whoever is first
+        fresh = Heuristics(rule, "sha256:0")  # compiled by whoever is first
         with ThreadPoolExecutor(8) as pool:
             told = list(pool.map(lambda _: fresh.scan("é open the gate " * 300, TextKind.PROSE), range(16)))  # noqa: B023
         assert len(told[0]) == MAX_PLACES

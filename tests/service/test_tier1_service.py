@@ -265,6 +265,8 @@ def test_rules_of_the_owner_that_do_not_load_are_not_left_out(folder):
         assert report["tiers"]["1"] == "failed"
         (note,) = [note for note in report["notes"] if note["reason"] == "tier1.failed"]
         assert "house.yaml:7:5" in note["detail"]
+        (told,) = [note for note in standing(path, token)["notes"] if note["reason"] == "tier1.failed"]
+        assert "`shield lint ~/.shield/heuristics`" in told["detail"]
         plain = post(path, "/v1/inspect", token, {"direction": "tool_result", "content": "the note of the a b c"})
         assert (plain.json()["decision"], plain.json()["labels"]["integrity"]) == ("ESCALATE", "untrusted")
         stop(process)

