@@ -126,7 +126,7 @@ def _checked_heuristics(name: str) -> bool:
 
     path, own = Path(name), Path(home_from(os.environ).heuristics)
     shipped = data_folder(HEURISTICS)
-    if own.resolve() in (path.resolve(), path.absolute().parent.resolve()):
+    if os.path.realpath(own) in (os.path.realpath(path), os.path.realpath(path.absolute().parent)):
         load_heuristics(shipped, own)
         return True
     if not name.endswith((".yaml", ".yml")) or path.name == WORKSPACE_FILE:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import stat
 from collections.abc import Iterable
 from pathlib import Path
@@ -89,7 +90,7 @@ def _is_meant(path: Path) -> bool:
     name = path.name.lower()
     if name.startswith(".") or name.endswith("~"):
         return False
-    return path.suffix != ".yaml" and (".yaml" in name or ".yml" in name or path.is_dir())
+    return path.suffix != ".yaml" and (".yaml" in name or ".yml" in name or os.path.isdir(path))
 
 
 def _unreadable(path: Path, error: OSError) -> PolicyError:

@@ -127,6 +127,9 @@ def test_heuristics_are_known_by_their_rules_and_held_to_their_examples(folder):
     assert "rename it" in run(folder, "house.yml").stderr
     shipped = data_folder("policies/heuristics") / "goals.yaml"
     assert run(folder, str(shipped)).exit_code == 0
+    (folder / "loop.yaml").symlink_to("loop.yaml")
+    looped = run(folder, "loop.yaml")
+    assert (looped.exit_code, "cannot be read" in looped.stderr) == (2, True)
     (folder / ".shield.yaml").write_text(HOUSE)
     assert "unknown key `kinds`" in run(folder, ".shield.yaml", "--base", "good.yaml").stderr
 
