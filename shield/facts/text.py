@@ -66,9 +66,10 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _NO_CONTROLS = MappingProxyType({code: None for code in (*range(0x20), 0x7F) if chr(code) not in "\t\n\r"})
 # Colours, places of the cursor (ECMA-48, section 8.3) and links as programs write them for a terminal. What else could
 # be such a sequence keeps its letters: words could be spelled of what a terminal takes for commands.
+_LINK = re.compile(r"\x1b\]8;([^;\s\x07\x1b]{0,256});([^\s\x07\x1b]{0,2048})(?:\x07|\x1b\\)")
 _TERMINAL = re.compile(
     r"(?:\x1b\[|\x9b)\??[0-9;:]{0,64}[ABCDEFGHJKSTfhlmnsu]|\x1b[()][0AB]|\x1b[=>]"
-    r"|\x1b\]8;[^;\s\x07\x1b]{0,256};[^\s\x07\x1b]{0,2048}(?:\x07|\x1b\\)"
+    rf"|{_LINK.pattern}"
 )
 _LEAST_HEAP = 100
 _FOREIGN = re.compile(rf"[^\x00-\x7f]{{{_LEAST_HEAP}}}")
@@ -162,6 +163,9 @@ def _decoded(text: str, purse: _Purse) -> Iterable[tuple[str, str]]:
         return
     if not text.isascii():
         yield from _unseen(text)
+    if "\x1b]8;" in text and _LINK.search(text):
+        # a terminal shows no address, and who reads the text as it stands is shown each
+        yield "links", _LINK.sub(_from_link, text)
     if _PERCENT.search(text):
         decoded = text
         for _ in range(_MAX_PERCENT):
@@ -244,6 +248,10 @@ def _is_turned(text: str, least: int = 2) -> bool:
     words = words_of(text)
     turned, common = len(words & _TURNED), len(words & COMMON)
     return turned >= least and (turned > common or not turned + common)
+
+
+def _from_link(match: re.Match[str]) -> str:
+    return f" {match[1]} {match[2]} " if match[1] or match[2] else ""
 
 
 def _from_percent(match: re.Match[str]) -> str:

@@ -75,6 +75,24 @@ def test_layers(layer: str, text: str) -> None:
     assert _SENTENCE in found.get(layer, ""), found
 
 
+_OF_LINKS = _SENTENCE.split()
+_OPENED = "\x1b]8;;http://a.example/" + quote(_SENTENCE) + "\x07"
+
+
+@pytest.mark.parametrize(
+    ("layer", "text"),
+    [
+        ("links", "see " + "".join(f"\x1b]8;;{word}\x07" for word in _OF_LINKS) + "the docs\x1b]8;;\x1b\\ of it"),
+        ("links", "see " + "".join(f"\x1b]8;{word};\x1b\\" for word in _OF_LINKS) + "the docs\x1b]8;;\x07 of it"),
+        ("links", " ".join(f"\x1b]8;;{word}\x07\x1b[1m\x1b[0m\x1b]8;;\x07" for word in _OF_LINKS)),
+        ("links+percent", f"{_OPENED}the docs\x1b]8;;\x07"),
+        ("base64+links+percent", base64.b64encode(f"{_OPENED}the docs\x1b]8;;\x07".encode()).decode()),
+    ],
+)
+def test_the_address_of_a_link_in_a_terminal_is_read(layer: str, text: str) -> None:
+    assert _SENTENCE in " ".join(_layers(text).get(layer, "").split())
+
+
 _PACKED = base64.b64encode(_SENTENCE.encode()).decode()
 
 
