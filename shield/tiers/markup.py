@@ -7,14 +7,15 @@ attributes among them. A classifier reads these better than the page's source, o
 import html
 import re
 import unicodedata
+from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 import re2  # type: ignore[import-untyped]  # the wheel ships no types
 
-from shield.tiers.words import WORDS
+from shield.tiers.words import LINKS, WORDS
 
 __all__ = ["PAGE", "TAG", "Source", "source", "unescaped", "unmarked"]
 
@@ -69,8 +70,14 @@ _ALONE = frozenset(
 )
 _DATA = "data-"
 _DATA_WORDS = 3  # of WORDS that names in one tag spell behind `data-`
-_COMPOUND = re.compile(r"(?:data|aria|on|v|ng|xml|xlink|xmlns|og|hx|x)(?=[-:@.])|on[a-z]+$|[@:.#*]")
+_ROW = 8  # words of names in a row, of which
+_SPOKEN = 5  # different ones of WORDS and LINKS are said; of 2,400 pages of documentation none has more than two
+_OFTEN = 4  # times that a word may be said in few names; in many, one of `_ROW` of them
+_PREFIX = re.compile(r"(?:data|aria|on|v|ng|xml|xlink|xmlns|og|hx|x)[-:@.]|[@:.#*]")
+_COMPOUND = re.compile(rf"{_PREFIX.pattern}|on[a-z]+$")
 _WORDY = 4  # words in one name from which on it says something
+_PART = re.compile(r"[^\W_]+")
+_SAYING = WORDS | LINKS
 _ATTRIBUTE = re.compile(r"""([^\s"'<>/=]+)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s"'<>=]+))?""")
 _WRITTEN = MappingProxyType({"n": "\n", "r": "\r", "t": "\t"})
 _ESCAPE = re.compile(
@@ -92,11 +99,18 @@ def unmarked(text: str) -> tuple[str, int]:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
     """All words of a page in their order, without the signs of its tags and comments; `tags` says how many there were.
-    `parts` are where in the page, and how long, each part that was kept is."""
+    Words that names of attributes spell stand behind the others, too, where no values are between them. `parts` are
+    where in the page, and how long, each part that was kept is."""
 
     text: str
     tags: int
     parts: tuple[tuple[int, int], ...]
+    spelled: bool
+
+    @property
+    def page(self) -> bool:
+        """Whether the text is written in tags, or what its tags say is a text."""
+        return self.tags >= PAGE or self.spelled
 
     @property
     def origins(self) -> tuple[int, ...]:
@@ -108,20 +122,39 @@ def source(text: str) -> Source:
     """What only looks like a tag stays as it is."""
     kept, parts = [], []
     tags = 0
-    for origin, part, tag in _parts(text) if "<" in text else ((0, text, False),):
+    spoken = _spoken(text) if "<" in text else []
+    for origin, part, tag in _parts(text, {name.start for name in spoken}) if "<" in text else ((0, text, False),):
         tags += tag
         kept.append(part)
         parts.append((origin, len(part)))
-    return Source(text="".join(kept), tags=tags, parts=tuple(parts))
+    for name in spoken:
+        kept.append(f" {name.word}")
+        parts.append((name.place - 1, len(name.word) + 1))
+    return Source(text="".join(kept), tags=tags, parts=tuple(parts), spelled=bool(spoken))
 
 
-def _parts(text: str) -> Iterator[tuple[int, str, bool]]:
-    """What is kept, with its place, and whether it stands for the signs of a tag or comment."""
-    at = 0
+class _Name(NamedTuple):
+    """A word of the name of an attribute: where that name begins, where the word does, and the word."""
+
+    start: int
+    place: int
+    word: str
+
+
+def _elements(text: str) -> Iterator[re.Match[str]]:
+    """The signs of a page: its tags, as far as they are HTML's, its comments and sections."""
     for match in _SIGNS.finditer(text):
         name = match[1]
-        if name is not None and name.lower() not in _LINES and name.lower() not in _INLINE:
-            continue
+        if name is None or name.lower() in _LINES or name.lower() in _INLINE:
+            yield match
+
+
+def _parts(text: str, spoken: set[int]) -> Iterator[tuple[int, str, bool]]:
+    """What is kept, with its place, and whether it stands for the signs of a tag or comment. `spoken`: where names are
+    that spell words."""
+    at = 0
+    for match in _elements(text):
+        name = match[1]
         yield at, text[at : match.start()], False
         at = match.end()
         if name is None:
@@ -135,12 +168,52 @@ def _parts(text: str) -> Iterator[tuple[int, str, bool]]:
             # INVARIANT: a name that is dropped has a value beside it: with nothing there it would be a word of its own
             if _says(said) or _is_word(said.lower(), value):
                 yield kept.start() - 1, f" {said} ", False
-            elif spelled and said[: len(_DATA)].lower() == _DATA:
-                yield kept.start() + len(_DATA) - 1, f" {said[len(_DATA) :]} ", False
+            elif kept.start() in spoken or (spelled and said[: len(_DATA)].lower() == _DATA):
+                begin = _begin(said)
+                yield kept.start() + begin - 1, f" {said[begin:]} ", False
             if value is not None:
                 quoted = value[0] in "\"'"
                 yield kept.start(2) + quoted - 1, f" {value[quoted : len(value) - quoted]} ", False
     yield at, text[at:], False
+
+
+def _spoken(text: str) -> list[_Name]:
+    """Names of attributes that spell words one after the other, by themselves or over many tags. HTML's own are passed
+    over, and so is what stands between words again and again."""
+    often = Counter(name.word.lower() for name in _names(text))
+    if len(_SAYING.intersection(often)) < _SPOKEN:
+        return []
+    most = max(_OFTEN, often.total() // _ROW)
+    row: deque[_Name] = deque(maxlen=_ROW)
+    seen: set[tuple[str, ...]] = set()
+    found: dict[int, _Name] = {}
+    for name in _names(text):
+        if often[name.word.lower()] > most:
+            continue
+        row.append(name)
+        words = tuple(one.word.lower() for one in row)
+        # a table says the same in each of its rows
+        if words not in seen and len(_SAYING.intersection(words)) >= _SPOKEN:
+            seen.add(words)
+            found |= {one.place: one for one in row}
+    return list(found.values())
+
+
+def _names(text: str) -> Iterator[_Name]:
+    """The words of the names of attributes that are none of HTML's."""
+    for match in _elements(text):
+        if match[1] is None:
+            continue
+        for kept in _ATTRIBUTE.finditer(text, match.end(1), match.end() - 1):
+            if kept[1].lower() not in _ATTRIBUTES:
+                for word in _PART.finditer(kept[1], _begin(kept[1])):
+                    yield _Name(kept.start(), kept.start() + word.start(), word[0])
+
+
+def _begin(name: str) -> int:
+    """Where in a name what its author made up begins."""
+    prefix = _PREFIX.match(name.lower())
+    return prefix.end() if prefix is not None and prefix.end() < len(name) else 0
 
 
 def _spelled(attributes: list[re.Match[str]]) -> bool:
@@ -158,7 +231,7 @@ def _is_word(name: str, value: str | None) -> bool:
 
 def _says(name: str) -> bool:
     lowered = name.lower()
-    words = len(re.findall(r"[^\W_]+", lowered))
+    words = len(_PART.findall(lowered))
     return words >= _WORDY or not (lowered in _ATTRIBUTES or _COMPOUND.match(lowered))
 
 

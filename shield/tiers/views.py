@@ -132,7 +132,7 @@ def _undone(text: str, looked: set[str]) -> tuple[list[_Made], bool]:
     if tags:
         made.append(_Made(MARKUP, bare, read=tags >= PAGE, more=True))
         words = source(text)
-        page = words.tags >= PAGE
+        page = words.page
         if page:
             made.append(_Made(SOURCE, words.text, read=True, more=False))
     written, escapes = unescaped(text)

@@ -31,6 +31,7 @@ WORDS = st.text("abcdefgh", min_size=1, max_size=8)
 PARTS = st.one_of(
     WORDS,
     WORDS.map(lambda word: f"<!-- {word} -->"),
+    st.sampled_from([f"data-{word}" for word in ORDER.split()]).map(lambda name: f"<b {name}='1'>"),
     WORDS.map(lambda word: f"<p>{word}</p>"),
     st.tuples(WORDS, WORDS).map(lambda pair: f'<a title="{pair[0]}" href={pair[1]}>'),
     st.sampled_from(["<br>", "</b>", "<!--", "-->", "<", ">", '"', "'", "=", " ", "\n", "<b ", "</", "<x>", "<p =>"]),
@@ -67,8 +68,34 @@ def test_a_name_with_nothing_beside_it_is_a_word() -> None:
 
 def test_names_that_spell_words_behind_data_are_kept() -> None:
     names = " ".join(f"data-{word.lower()}=1" for word in ORDER.split()[:6])
-    assert source(f"<p {names}>").text.replace("1", "").split() == ORDER.lower().split()[:6]
+    assert source(f"<p {names}>").text.replace("1", "").split() == ORDER.lower().split()[:6] * 2
     assert source("<p data-toggle=a data-target=b data-id=c data-user=d data-url=e>").text.split() == list("abcde")
+
+
+@pytest.mark.parametrize("before", ["data-", "aria-", "x-", "on-", ".", "@", ":", "v-", "foo-", ""])
+def test_names_that_spell_words_over_the_whole_page_are_kept(before: str) -> None:
+    names = [before + word.lower() for word in ORDER.split()[:8]]
+    for mark in (" data-id=7", " aria-hidden='true'", " class=a", ""):
+        page = PAGE_AROUND.format("".join(f'<i{mark} {name}="1">Red </i>' for name in names))
+        assert " ".join(ORDER.lower().split()[:8]) in source(page).text
+        assert [view.layer for view in views(page)[0] if view.read] == [MARKUP, SOURCE]
+    (tag,) = [view for view in views(f'<p {"=1 ".join(names)}="1">Red')[0] if view.read]
+    assert tag.layer == SOURCE
+    assert tag.text.replace(" 1", "").replace("foo-", "").split() == [
+        *ORDER.lower().split()[:8],
+        "Red",
+        *ORDER.lower().split()[:8],
+    ]
+
+
+def test_names_of_a_table_are_no_words() -> None:
+    said = "data-toggle=a data-target=b data-id=c data-user=d data-url=e aria-label=f @click=g v-if=h x-on:click=i"
+    assert source(f"<td {said}></td>" * 100).text.split() == list("abcdefghi") * 100
+    # names that could be words are told once
+    row = "<td data-id=a aria-name=b x-url=c x-key=d data-page=e v-user=f x-to=g x-message=h z-post=i></td>"
+    said = source(row * 100).text.split()
+    assert said[-2:] == ["user", "to"]
+    assert len(said) < 1_100
 
 
 @given(st.lists(PARTS, max_size=30))
@@ -89,6 +116,11 @@ def test_a_hit_in_a_source_is_placed_in_the_page():
     start = view.text.index(ORDER)
     begins, ends = view.span(page, start, start + len(ORDER))
     assert page[begins:ends] == ORDER
+    page = PAGE_AROUND.format("".join(f"<i data-{word}='1'></i>" for word in ORDER.split()[:8]))
+    view = next(view for view in views(page)[0] if view.layer == SOURCE)
+    start = view.text.index("Ignore all previous")
+    begins, ends = view.span(page, start, start + len("Ignore all"))
+    assert page[begins:ends] == "Ignore='1'></i><i data-all"
 
 
 def test_a_text_with_a_tag_or_two_is_read_as_it_is():
