@@ -9,6 +9,7 @@ from typing import NamedTuple
 from shield.actions.registry import FIELDS_BY_NAME, Field, FieldRole, lookup
 from shield.facts.text import names_only, pointer
 from shield.facts.text_codes import from_codes
+from shield.tiers.pieces import is_said, parted, spaced
 from shield.tiers.texts import Text, squeezed
 from shield.types import Access, Action, Facts, Json, TextKind
 
@@ -70,16 +71,17 @@ def leaves(action: Action, facts: Facts) -> tuple[Text, ...]:
         for text, where, key in _strings(value, pointer(name), name, names, numbers):
             field = type.fields.get(name) if key == name else None
             read = _text(field or FIELDS_BY_NAME.get(key.lower()), text, where, key)
-            if field is None and read.kind in (TextKind.URL, TextKind.COMMAND) and _TALK.search(text):
+            talk = _talk(text)
+            if field is None and read.kind in (TextKind.URL, TextKind.COMMAND) and talk:
                 # a name that no schema gave says nothing about who will read the words under it
                 found.append(Text(text=text, kind=TextKind.PROSE, where=where))
             if read.kind is TextKind.PROSE and ((file and where[1:] in _BODIES) or where == "/stdin"):
                 read = replace(read, kind=TextKind.CODE, body=file and inside)
             found.append(read)
             pieces.setdefault(key, []).append(text)
-            talks = read.kind is TextKind.URL and not read.name_only and _TALK.search(text) is not None
+            talks = read.kind is TextKind.URL and not read.name_only and talk
             if _said(read) or talks or field is None or where != pointer(name):
-                together.append(text)
+                together.append(parted(text) or text)
     if speech and type.name == "edit_file":
         found += _edited(action, facts)
     said = [text.text for text in found if _said(text)]
@@ -124,8 +126,13 @@ def _text(field: Field | None, text: str, where: str, name: str) -> Text:
         kind = TextKind.COMMAND
     elif role is not None:
         kind = _KINDS.get(role, TextKind.PROSE)
-    identifier = role in _NAMES and len(text) <= _LONG_NAME and not _TALK.search(text)
+    identifier = role in _NAMES and len(text) <= _LONG_NAME and not _talk(text)
     return Text(text=text, kind=kind, where=where, name_only=identifier)
+
+
+def _talk(text: str) -> bool:
+    """Whether a text says more than a name does, also where its words are joined as those of a name are."""
+    return _TALK.search(text) is not None or parted(text) != ""
 
 
 def _said(text: Text) -> bool:
@@ -209,6 +216,10 @@ def _apart(numbers: list[_Number]) -> Iterator[int]:
 
 
 def _named(names: list[str]) -> Iterator[Text]:
-    """The keys, one after the other: names may say something together."""
+    """The keys, one after the other: names may say something together, as they are or by the words in them."""
     if len(names) > 1:
-        yield Text(text=" ".join(names), kind=TextKind.PROSE, name_only=True)
+        text = " ".join(names)
+        yield Text(text=text, kind=TextKind.PROSE, name_only=True)
+        said = spaced(text)
+        if said != text or is_said(said):
+            yield Text(text=said, kind=TextKind.PROSE, name_only=not is_said(said))

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from shield.facts.text import layers, plain
 from shield.tiers.disguise import folded, turned
 from shield.tiers.markup import PAGE, TAG, source, unescaped, unmarked
-from shield.tiers.pieces import humps, lines
+from shield.tiers.pieces import humps, lines, parted
 
 __all__ = ["RAW", "SOURCE", "VISIBLE", "View", "views"]
 
@@ -24,6 +24,7 @@ SOURCE = "source"
 FOLDED = "folded"
 LINES = "lines"
 HUMPS = "humps"
+NAMED = "named"
 _MAX_VIEWS = 24
 _MAX_FOLDED = 1 << 18  # code points of a view that are looked at for a disguise
 _MAX_MOVED = 1 << 16  # code points of a text whose offsets are followed through what a reader does not see
@@ -36,9 +37,9 @@ _ESCAPED = 4  # escapes from which on a text is written in them
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
     """One reading of a text. `layer` says how it was reached: `raw` is the text itself, `visible` what a reader sees,
-    else the encodings and `folded`, `turned`, `lines` (of a word or two each), `humps` (names in CamelCase), `escapes`,
-    `markup` (what a browser shows) or `source` (all words of a page), joined by `+`. `read`: worth the classifier's
-    time."""
+    else the encodings and `folded`, `turned`, `lines` (of a word or two each), `humps` (names in CamelCase), `named`
+    (the words of a name that is all of it), `escapes`, `markup` (what a browser shows) or `source` (all words of a
+    page), joined by `+`. `read`: worth the classifier's time."""
 
     layer: str
     text: str
@@ -160,6 +161,9 @@ def _undone(text: str, looked: set[str]) -> tuple[list[_Made], bool]:
     said = lines(shown)
     if said:
         made.append(_Made(LINES, said, read=not page, more=False))
+    name = parted(shown)
+    if name:
+        made.append(_Made(NAMED, name, read=True, more=False))
     sentences = humps(shown)
     if sentences:
         # what is a sentence to a rule may be a name to who wrote it
