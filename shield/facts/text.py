@@ -30,6 +30,8 @@ _MAX_LAYERS = 12  # decoded layers of one string
 _MAX_DEPTH = 3
 _MAX_MARKS = 30  # on one letter
 _MAX_INFLATED = 1 << 17  # bytes that are unpacked of one string, all together
+_MAX_MEMBERS = 16  # of what is packed, one behind the other
+_PACKED = (b"\x78", b"\x1f\x8b")
 _MAX_PERCENT = 8  # times that a string may be percent-encoded and still is one layer
 _LEAST = 16  # characters: shorter runs decode to something by chance
 
@@ -304,14 +306,23 @@ def _from_quoted(text: str) -> str:
 
 
 def _inflated(raw: bytes, purse: _Purse) -> bytes:
-    """What `raw` holds where it is zlib's or gzip's (RFC 1950, 1952), as far as it is looked at; else `raw`."""
-    if not raw.startswith((b"\x78", b"\x1f\x8b")) or purse.left <= 0:
-        return raw
-    try:
-        inflated = zlib.decompressobj(wbits=47).decompress(raw, purse.left)
-    except zlib.error:
-        return raw
-    purse.left -= len(inflated)
+    """What `raw` holds where it is zlib's or gzip's (RFC 1950, 1952), as far as it is looked at; else `raw`. Behind one
+    member there may be others."""
+    inflated, rest = b"", raw
+    for _ in range(_MAX_MEMBERS):
+        if not rest.startswith(_PACKED) or purse.left <= 0:
+            break
+        member = zlib.decompressobj(wbits=47)
+        try:
+            found = member.decompress(rest, purse.left)
+        except zlib.error:
+            break
+        purse.left -= len(found)
+        inflated += found
+        rest = member.unused_data
+    else:
+        if rest.startswith(_PACKED):
+            purse.left = 0
     return inflated or raw
 
 

@@ -1,8 +1,10 @@
 """Text made plain, and the layers in it."""
 
 import base64
+import gzip
 import unicodedata
 import zlib
+from collections.abc import Callable
 from urllib.parse import quote
 
 import pytest
@@ -228,6 +230,22 @@ def test_what_is_packed_is_unpacked_once_and_not_without_end() -> None:
     assert not layers(several * 5, role="body", where="/body")[1]
     once = base64.b64encode(zlib.compress(_SENTENCE.encode())).decode()
     assert _layers(" ".join([once] * 2_000))["base64"] == _SENTENCE
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zlib.compress])
+def test_what_is_packed_behind_something_else_is_read(pack: Callable[[bytes], bytes]) -> None:
+    def found(*members: bytes) -> tuple[str, bool]:
+        packed = base64.b64encode(b"".join(members)).decode()
+        facts, whole = layers(packed, role="body", where="/body")
+        return next((fact.text for fact in facts if fact.layer == "base64"), ""), whole
+
+    harmless, said = pack(b"A note about tea. "), pack(_SENTENCE.encode())
+    assert found(harmless, said) == (f"A note about tea. {_SENTENCE}", True)
+    assert found(pack(b""), *[harmless] * 9, said)[0].endswith(_SENTENCE)
+    assert found(said, bytes(range(128, 255)) * 9) == (_SENTENCE, True)
+    assert found(said, said[:9]) == (_SENTENCE, True)
+    assert not found(*[harmless] * 17, said)[1]
+    assert not found(*[pack(b"")] * 20_000, said)[1]
 
 
 def test_a_link_in_a_link_in_a_link_is_read_whole() -> None:
