@@ -136,7 +136,9 @@ def _checked_heuristics(name: str) -> bool:
         return False
     if name.endswith(".yml"):
         raise PolicyError("a heuristics file ends in `.yaml`; rename it", file=name)
-    if not is_proven(raw):  # a shipped one is not loaded beside itself
+    if os.path.realpath(path.absolute().parent) == os.path.realpath(shipped):
+        load_heuristics(shipped)  # a shipped one is not loaded beside itself
+    elif not is_proven(raw):
         load_heuristics(shipped, path)
     return True
 

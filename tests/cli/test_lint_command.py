@@ -134,6 +134,19 @@ def test_heuristics_are_known_by_their_rules_and_held_to_their_examples(folder):
     assert "unknown key `kinds`" in run(folder, ".shield.yaml", "--base", "good.yaml").stderr
 
 
+def test_a_shipped_file_that_is_being_edited_is_not_loaded_beside_itself(folder, monkeypatch):
+    (folder / "shipped").mkdir()
+    edited = folder / "shipped" / "house.yaml"
+    edited.write_text(HOUSE)
+    monkeypatch.setattr("shield.resources.data_folder", lambda name: folder / "shipped")
+    for name in ("shipped/house.yaml", str(edited)):
+        assert (run(folder, name).exit_code, run(folder, name).stderr) == (0, "")
+    (folder / "house.yaml").write_text(HOUSE)
+    assert "used twice" in run(folder, "house.yaml").stderr
+    edited.write_text(HOUSE.replace("A heron stood", "The project heron stood"))
+    assert "this example matches the rule" in run(folder, "shipped/house.yaml").stderr
+
+
 @pytest.mark.parametrize("key", [key for key in RULE_KEYS if key != "id"])
 def test_no_key_of_a_policy_s_rule_makes_heuristics_of_it(key):
     assert not is_heuristics(f"version: 1\nname: x\nrules:\n  - {{id: r, {key}: x}}\n".encode(), "x.yaml")
