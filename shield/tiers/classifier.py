@@ -177,7 +177,7 @@ def evidence(judged: Sequence[Judged]) -> tuple[str, ...]:
         lines.append(f"tier 1: not read as a whole: {', '.join(unread[:_LINES_MAX])}")
     trouble = next((one.trouble for one in judged if one.trouble is not None), None)
     if trouble is not None:
-        lines.append(f"tier 1: no classifier, {trouble}")
+        lines.append(f"tier 1: not ready, {trouble}")
     return tuple(lines)
 
 
@@ -206,5 +206,5 @@ def _not_read(trouble: str, lines: tuple[str, ...]) -> Opinion:
         rule=f"tier1.{state}",
         reason=_NOT_READ.get(word, _NOT_READ["failed"]),
         absent=True,
-        evidence=lines or (f"tier 1: no classifier, {trouble}",),
+        evidence=lines or (f"tier 1: not ready, {trouble}",),
     )

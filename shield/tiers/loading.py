@@ -24,10 +24,12 @@ _STOP_S = 15.0
 
 
 class HeldRules:
-    """Heuristics that are loaded later. Until then, and where that fails, a scan raises."""
+    """Heuristics that are loaded later. Until then a scan raises; also where that fails, unless `rest` loads what is
+    left without the part that may be at fault."""
 
-    def __init__(self, load: Callable[[], Rules]) -> None:
+    def __init__(self, load: Callable[[], Rules], *, rest: Callable[[], Rules] | None = None) -> None:
         self._load = load
+        self._rest = rest
         self._loaded: Rules | None = None
         self._named = ""
         self._read = threading.Event()
@@ -49,24 +51,33 @@ class HeldRules:
             loaded = self._load()
             self._named = loaded.digest
             self._read.set()
-            # what is compiled at the first look is compiled, and found to be in order, before the first call needs it
-            loaded.scan("", TextKind.PROSE)
-            self._loaded = loaded
+            self._loaded = _compiled(loaded)
             self.state = MODEL_READY
-        except ShieldError as error:
-            self.state = f"failed: {error}"
         except Exception as error:  # noqa: BLE001  # what is not loaded is not silent, whatever kept it from it
-            self.state = f"failed: {error.__class__.__name__}"
-        finally:
             self._read.set()
+            self._loaded = self._left()
+            # INVARIANT: never ready, whatever is left, so that nothing is allowed by it
+            self.state = _failed(error)
+
+    def _left(self) -> Rules | None:
+        """What loads without the part that may be at fault; None where nothing does, which a scan says."""
+        try:
+            return None if self._rest is None else _compiled(self._rest())
+        except Exception:  # noqa: BLE001  # the first error is the one that is said
+            return None
 
     def named(self, within_s: float) -> str:
         """The digest of what was read, which is known long before it is compiled; empty where nothing was."""
         self._read.wait(within_s)
         return self._named
 
+    def broken(self) -> str | None:
+        """Why some rules are not there, or none; None where all are."""
+        return None if self.state == MODEL_READY else self.state
+
     @property
     def digest(self) -> str:
+        """That of the rules which read now."""
         return "" if self._loaded is None else self._loaded.digest
 
     @property
@@ -91,16 +102,16 @@ class _Loaded:
 def load_tier1(heuristics: Path, model: Path | None, *, own: Path | None = None) -> ClassifierTier:
     """Tier 1 from these folders, loaded now; for a command line. `model` None: heuristics alone. `own`: see
     `load_heuristics`."""
-    rules = HeldRules(lambda: load_heuristics(heuristics, own))
+    rules = _rules(heuristics, own)
     rules.load()
-    return ClassifierTier(texts=TextJudge(rules, NO_MODEL if model is None else _model(model)))
+    return _tier(rules, NO_MODEL if model is None else _model(model))
 
 
 def start_tier1(heuristics: Path, model: Path | None, *, own: Path | None = None) -> ClassifierTier:
     """The same, loaded in the background; for a service, which answers before that is done."""
-    rules = HeldRules(lambda: load_heuristics(heuristics, own))
+    rules = _rules(heuristics, own)
     rules.start()
-    return ClassifierTier(texts=TextJudge(rules, NO_MODEL if model is None else _behind(model)))
+    return _tier(rules, NO_MODEL if model is None else _behind(model))
 
 
 def stop_tier1(tier: ClassifierTier) -> None:
@@ -116,11 +127,31 @@ def stop_tier1(tier: ClassifierTier) -> None:
         model.wait(_STOP_S)
 
 
+def _rules(heuristics: Path, own: Path | None) -> HeldRules:
+    """An error in what the owner added leaves those that ship."""
+    rest = None if own is None else lambda: load_heuristics(heuristics)
+    return HeldRules(lambda: load_heuristics(heuristics, own), rest=rest)
+
+
+def _tier(rules: HeldRules, model: Model) -> ClassifierTier:
+    return ClassifierTier(texts=TextJudge(rules, model, broken=rules.broken))
+
+
+def _compiled(rules: Rules) -> Rules:
+    """What is compiled at the first look is compiled, and found to be in order, before the first call needs it."""
+    rules.scan("", TextKind.PROSE)
+    return rules
+
+
+def _failed(error: Exception) -> str:
+    return f"failed: {error if isinstance(error, ShieldError) else error.__class__.__name__}"
+
+
 def _model(folder: Path) -> Model:
     try:
         return _Loaded(state=MODEL_READY, scorer=load_scorer(folder))
-    except ShieldError as error:
-        return _Loaded(state=f"failed: {error}")
+    except Exception as error:  # noqa: BLE001  # whatever it is, there is no model
+        return _Loaded(state=_failed(error))
 
 
 def _behind(folder: Path) -> Model:

@@ -6,14 +6,15 @@ of it that is no consent.
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Final
 
 from shield.facts.text import plain
 from shield.tiers.markup import source
 from shield.tiers.views import RAW, SOURCE, VISIBLE, View, views
-from shield.tiers.witnesses import MODEL_READY, Calibration, Model, NoRulesError, Reading, Rules
+from shield.tiers.witnesses import MODEL_READY, Calibration, Model, NoRulesError, Reading, Rule, Rules
 from shield.types import Answer, TextFinding, TextKind
 
 __all__ = ["CLASSIFIER", "LATE", "Judged", "Text", "TextJudge", "squeezed", "strength"]
@@ -58,7 +59,7 @@ class Text:
 class Judged:
     """What was found in one text, most severe first. `answer` is the most severe of the findings. `score` and `margin`
     are the highest of the classifier's, whatever they come to; None where it did not read the text. `whole`: all of it
-    was read, by the rules and, unless there is `trouble`, by the classifier."""
+    was read, by the rules and by the classifier, unless there is `trouble`."""
 
     text: Text
     findings: tuple[TextFinding, ...] = ()
@@ -109,12 +110,27 @@ class _Marks:
         return Judged(text=text, findings=findings, answer=answer, trouble=trouble)
 
 
-class TextJudge:
-    """Both together. `judge` blocks its thread and may be called from any."""
+class _NoRules:
+    """Implements Rules where there are none. What they do not find is nobody's silence: see `TextJudge.judge`."""
 
-    def __init__(self, rules: Rules, model: Model) -> None:
+    digest = ""
+    rules: Mapping[str, Rule] = MappingProxyType({})
+
+    def scan(self, text: str, kind: TextKind) -> Sequence[TextFinding]:  # noqa: ARG002  # the shape of Rules
+        return ()
+
+
+_NO_RULES: Final = _NoRules()
+
+
+class TextJudge:
+    """Both together. `judge` blocks its thread and may be called from any. `broken`: why some of the rules, or all, are
+    not there; None where they are."""
+
+    def __init__(self, rules: Rules, model: Model, *, broken: Callable[[], str | None] = lambda: None) -> None:
         self.rules = rules
         self.model = model
+        self._broken = broken
         self._failure: str | None = None
 
     @property
@@ -124,11 +140,14 @@ class TextJudge:
 
     @property
     def trouble(self) -> str | None:
-        """Why the rules or the classifier read nothing now; None where they do."""
+        """Why the rules, some of them or the classifier read nothing now; None where they do."""
         try:
             self.rules.scan("", TextKind.PROSE)
         except NoRulesError as error:
             return error.state
+        broken = self._broken()
+        if broken is not None:
+            return broken
         # a model that has become ready since is one that was late
         state = "loading" if self.model.state == MODEL_READY else self.model.state
         return state if self.model.scorer is None else None
@@ -141,13 +160,23 @@ class TextJudge:
         `budget`: code points that the classifier reads of all of them together, the shorter ones first, and beyond it
         both ends of every body; what is hidden is looked for within a bound of its own, and of a text beyond that the
         rules read what stands there. None: as much as it takes, each text by itself. What a broken classifier raises
-        is `trouble`, and so is a time that has `expired`, which is asked between texts, views and windows.
+        is `trouble`, and so is a time that has `expired`, which is asked between texts, views and windows. Rules that
+        do not load are `trouble`, too, and what is left of them and the classifier read all the same.
         """
+        # INVARIANT: asked before any rule is, so that rules which are there a moment later allow nothing yet
+        broken = self._broken()
         try:
-            marks = self._marked(texts, expired)
-            judged, seen = self._looked(texts, marks, expired, bounded=budget is not None)
+            judged = self._judged(self.rules, texts, budget, expired)
         except NoRulesError as error:
-            return tuple(Judged(text=text, trouble=error.state) for text in texts)
+            broken = error.state
+            judged = self._judged(_NO_RULES, texts, budget, expired)
+        return judged if broken is None else tuple(replace(one, trouble=broken) for one in judged)
+
+    def _judged(
+        self, rules: Rules, texts: Sequence[Text], budget: int | None, expired: Callable[[], bool]
+    ) -> tuple[Judged, ...]:
+        marks = _marked(rules, texts, expired)
+        judged, seen = _looked(rules, texts, marks, expired, bounded=budget is not None)
         if any(one.trouble is not None for one in judged):
             return tuple(replace(one, trouble=LATE) for one in judged)
         scorer = self.model.scorer
@@ -171,52 +200,13 @@ class TextJudge:
     def at_sight(self, texts: Sequence[Text]) -> tuple[Judged, ...]:
         """What the rules say of the texts as they stand, for when there was no time for more, which is their
         `trouble`."""
+        broken = self._broken()
         try:
-            marks = self._marked(texts, lambda: False)
+            marks = _marked(self.rules, texts, lambda: False)
         except NoRulesError as error:
             return tuple(Judged(text=text, trouble=error.state) for text in texts)
-        return tuple(mark.judged(text, LATE) for text, mark in zip(texts, marks, strict=True))
-
-    def _marked(self, texts: Sequence[Text], expired: Callable[[], bool]) -> list[_Marks]:
-        """The rules over each text as it stands and as a reader sees it. INVARIANT: all of them before anything else is
-        made of any, so that none of them takes the time of another. Raises NoRulesError."""
-        marks = [_Marks() for _ in texts]
-        for turn, number in enumerate(_shorter_first(texts)):
-            if turn and expired():
-                break
-            text = texts[number]
-            marks[number].scan(self.rules, text, View(layer=RAW, text=text.text))
-            shown = plain(text.text)
-            if shown != text.text:
-                marks[number].scan(self.rules, text, View(layer=VISIBLE, text=shown))
-        return marks
-
-    def _looked(
-        self, texts: Sequence[Text], marks: Sequence[_Marks], expired: Callable[[], bool], *, bounded: bool
-    ) -> tuple[list[Judged], list[tuple[View, ...]]]:
-        """What the rules say of each text and of what it hides, and its views, in order. What there was no time for has
-        LATE for `trouble`. Raises NoRulesError."""
-        judged = [mark.judged(text, LATE) for text, mark in zip(texts, marks, strict=True)]
-        seen: list[tuple[View, ...]] = [()] * len(texts)
-        # INVARIANT: nothing that stands beside a body keeps what is hidden in it from being looked for
-        looked = {True: 0, False: 0}
-        for number in _shorter_first(texts):
-            if expired():
-                break
-            text, mark = texts[number], marks[number]
-            before = looked[text.body]
-            if not bounded or not before or before + len(text.text) <= _LOOKED_MAX:
-                seen[number], whole = views(text.text, expired=expired)
-                looked[text.body] += sum(max(len(view.text), _VIEW_LEAST) for view in seen[number])
-            else:
-                seen[number], whole = (View(layer=RAW, text=text.text),), False
-            for view in seen[number]:
-                if expired():
-                    break
-                mark.scan(self.rules, text, view)
-            else:
-                judged[number] = replace(mark.judged(text, None), whole=whole)
-        return judged, seen
+        trouble = LATE if broken is None else broken
+        return tuple(mark.judged(text, trouble) for text, mark in zip(texts, marks, strict=True))
 
     def _pieces(
         self, judged: list[Judged], seen: Sequence[Sequence[View]], marks: Sequence[_Marks], budget: int | None
@@ -253,6 +243,49 @@ class TextJudge:
             if len(worth) > _READ_VIEWS:
                 judged[number] = replace(judged[number], whole=False)
         return pieces
+
+
+def _marked(rules: Rules, texts: Sequence[Text], expired: Callable[[], bool]) -> list[_Marks]:
+    """The rules over each text as it stands and as a reader sees it. INVARIANT: all of them before anything else is
+    made of any, so that none of them takes the time of another. Raises NoRulesError."""
+    marks = [_Marks() for _ in texts]
+    for turn, number in enumerate(_shorter_first(texts)):
+        if turn and expired():
+            break
+        text = texts[number]
+        marks[number].scan(rules, text, View(layer=RAW, text=text.text))
+        shown = plain(text.text)
+        if shown != text.text:
+            marks[number].scan(rules, text, View(layer=VISIBLE, text=shown))
+    return marks
+
+
+def _looked(
+    rules: Rules, texts: Sequence[Text], marks: Sequence[_Marks], expired: Callable[[], bool], *, bounded: bool
+) -> tuple[list[Judged], list[tuple[View, ...]]]:
+    """What the rules say of each text and of what it hides, and its views, in order. What there was no time for has
+    LATE for `trouble`. Raises NoRulesError."""
+    judged = [mark.judged(text, LATE) for text, mark in zip(texts, marks, strict=True)]
+    seen: list[tuple[View, ...]] = [()] * len(texts)
+    # INVARIANT: nothing that stands beside a body keeps what is hidden in it from being looked for
+    looked = {True: 0, False: 0}
+    for number in _shorter_first(texts):
+        if expired():
+            break
+        text, mark = texts[number], marks[number]
+        before = looked[text.body]
+        if not bounded or not before or before + len(text.text) <= _LOOKED_MAX:
+            seen[number], whole = views(text.text, expired=expired)
+            looked[text.body] += sum(max(len(view.text), _VIEW_LEAST) for view in seen[number])
+        else:
+            seen[number], whole = (View(layer=RAW, text=text.text),), False
+        for view in seen[number]:
+            if expired():
+                break
+            mark.scan(rules, text, view)
+        else:
+            judged[number] = replace(mark.judged(text, None), whole=whole)
+    return judged, seen
 
 
 def squeezed(text: str) -> str:

@@ -130,7 +130,7 @@ def test_a_late_model_is_asked_about_and_held_up_nobody(tmp_path):
         async def main():
             _, verdict = await bench.evaluate("notify", {"message": "the tests are green"})
             assert (verdict.decision, verdict.need) == (Decision.ESCALATE, 3)
-            assert "tier 1: no classifier, late" in verdict.evidence
+            assert "tier 1: not ready, late" in verdict.evidence
             bench.rules.opinion = ALLOW
             _, verdict = await bench.evaluate("notify", {"message": "the tests are green"})
             assert verdict.decision is Decision.ALLOW
