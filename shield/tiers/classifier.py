@@ -19,7 +19,7 @@ from shield.types import Answer, Opinion, Severity, TextFinding, Tier
 
 __all__ = ["ADVICE", "DEADLINE_S", "READ_MAX", "ClassifierTier", "evidence", "named"]
 
-DEADLINE_S: Final = 5.0  # waiting for a thread included
+DEADLINE_S: Final = 5.0  # waiting for a thread included; as much again for what the rules say at sight
 _READING: Final = 0.7  # of it is the classifier's; the rest is kept so that what the rules found is still told
 READ_MAX: Final = 24_000  # code points that the classifier reads of one action: some 70 to 100 windows, a second
 _LINES_MAX: Final = 8
@@ -46,11 +46,10 @@ class ClassifierTier:
     async def judge(self, case: Case) -> Opinion:
         """The opinion, or that it was late and what the rules say at sight. Never raises."""
         try:
-            until = self.monotonic() + _READING * self.deadline_s
-            work = partial(self.opinion, case, expired=lambda: self.monotonic() > until)
+            work = partial(self.opinion, case, expired=self._after(_READING * self.deadline_s))
             return await self.threads.run(work, within_s=self.deadline_s)
         except TimeoutError:
-            late = partial(self._at_sight, case)
+            late = partial(self._at_sight, case, expired=self._after(self.deadline_s))
         except Exception as error:  # noqa: BLE001  # INVARIANT: no thread to look at it is no consent
             return _not_read(f"failed: {error.__class__.__name__}", ())
         try:
@@ -74,11 +73,11 @@ class ClassifierTier:
         all threads busy.
         """
         try:
-            until = self.monotonic() + _READING * self.deadline_s
-            work = partial(self.texts.judge, texts, budget=budget, expired=lambda: self.monotonic() > until)
+            expired = self._after(_READING * self.deadline_s)
+            work = partial(self.texts.judge, texts, budget=budget, expired=expired)
             return await self.threads.run(work, within_s=self.deadline_s)
         except TimeoutError:
-            late = partial(self.texts.at_sight, texts)
+            late = partial(self.texts.at_sight, texts, expired=self._after(self.deadline_s))
         except Exception as error:  # noqa: BLE001  # INVARIANT: an error is never trust, whatever raised it
             return _failed(texts, error)
         try:
@@ -86,10 +85,16 @@ class ClassifierTier:
         except Exception as error:  # noqa: BLE001  # INVARIANT: an error is never trust, whatever raised it
             return _failed(texts, error)
 
-    def _at_sight(self, case: Case) -> Opinion:
+    def _after(self, seconds: float) -> Callable[[], bool]:
+        """Whether so much time has passed since now."""
+        until = self.monotonic() + seconds
+        return lambda: self.monotonic() > until
+
+    def _at_sight(self, case: Case, *, expired: Callable[[], bool]) -> Opinion:
         """What the rules say of the action where there was no time for more. Never raises."""
         try:
-            return self._opinion(self.texts.at_sight(leaves(case.request.action, case.facts)), None)
+            texts = leaves(case.request.action, case.facts)
+            return self._opinion(self.texts.at_sight(texts, expired=expired), None)
         except Exception as error:  # noqa: BLE001  # INVARIANT: an error is never an ALLOW, whatever raised it
             return _not_read(f"failed: {error.__class__.__name__}", ())
 

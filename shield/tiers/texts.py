@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import Final
 
@@ -25,6 +26,12 @@ _FINDINGS_MAX: Final = 32  # of one text
 # Code points of all views together, of bodies and of all other texts each: some 1.2 s of looking for what is hidden
 # at the 2.3 us of the dearest ones (two cores, November 2026).
 _LOOKED_MAX: Final = 1 << 19
+# Code points that a text may come to as a reader sees it, if it is no longer itself: one letter may become eighteen
+# (U+FDFA), and a million of them took 6 s for each look.
+_SHOWN_MAX: Final = 1 << 20
+_SQUEEZED_MAX: Final = 1 << 16  # of a text that is read together with others; of a long one they read the ends
+_GROWTH: Final = 18  # code points that one becomes in NFKC at most (UAX 15, table 14)
+_SLICES: Final = 128  # of either: in parts of this size it is found out how long a text becomes
 _VIEW_LEAST: Final = 64  # code points that a view counts for at least: a scan takes 60 us however short it is
 _READ_VIEWS: Final = 8  # of one text, by the classifier: itself and what it hides
 _LEAST_LETTERS: Final = 8  # a shorter text says nothing that a rule does not see
@@ -84,10 +91,16 @@ class _Marks:
     """What the rules found in a text so far. Of the same finding in several places or views the first is told; `hits`
     are all places in the text as it stands."""
 
-    def __init__(self) -> None:
+    def __init__(self, text: Text) -> None:
         self.hits: list[tuple[int, int]] = []
+        self._text = text.text
         self._found: dict[tuple[str, Answer], TextFinding] = {}
         self._scanned: set[str] = set()
+
+    @cached_property
+    def within(self) -> str:
+        """As much of the text as is made plain."""
+        return _within(self._text, max(_SHOWN_MAX, len(self._text)), plain)
 
     def scan(self, rules: Rules, text: Text, view: View) -> None:
         """Adds what is found in `view`, if nothing like it was scanned before. Raises NoRulesError."""
@@ -197,12 +210,12 @@ class TextJudge:
         late = LATE if expired() else None
         return tuple(replace(one, findings=_sorted(one.findings), trouble=late) for one in judged)
 
-    def at_sight(self, texts: Sequence[Text]) -> tuple[Judged, ...]:
+    def at_sight(self, texts: Sequence[Text], *, expired: Callable[[], bool] = lambda: False) -> tuple[Judged, ...]:
         """What the rules say of the texts as they stand, for when there was no time for more, which is their
-        `trouble`."""
+        `trouble`. `expired` is asked between texts."""
         broken = self._broken()
         try:
-            marks = _marked(self.rules, texts, lambda: False)
+            marks = _marked(self.rules, texts, expired)
         except NoRulesError as error:
             return tuple(Judged(text=text, trouble=error.state) for text in texts)
         trouble = LATE if broken is None else broken
@@ -248,13 +261,13 @@ class TextJudge:
 def _marked(rules: Rules, texts: Sequence[Text], expired: Callable[[], bool]) -> list[_Marks]:
     """The rules over each text as it stands and as a reader sees it. INVARIANT: all of them before anything else is
     made of any, so that none of them takes the time of another. Raises NoRulesError."""
-    marks = [_Marks() for _ in texts]
+    marks = [_Marks(text) for text in texts]
     for turn, number in enumerate(_shorter_first(texts)):
         if turn and expired():
             break
         text = texts[number]
         marks[number].scan(rules, text, View(layer=RAW, text=text.text))
-        shown = plain(text.text)
+        shown = plain(marks[number].within)
         if shown != text.text:
             marks[number].scan(rules, text, View(layer=VISIBLE, text=shown))
     return marks
@@ -275,7 +288,10 @@ def _looked(
         text, mark = texts[number], marks[number]
         before = looked[text.body]
         if not bounded or not before or before + len(text.text) <= _LOOKED_MAX:
-            seen[number], whole = views(text.text, expired=expired)
+            seen[number], whole = views(mark.within, expired=expired)
+            if mark.within != text.text:
+                # of its own places the rules spoke before; what is made of its ends has none
+                seen[number], whole = (View(layer=RAW, text=text.text, read=False), *seen[number][1:]), False
             looked[text.body] += sum(max(len(view.text), _VIEW_LEAST) for view in seen[number])
         else:
             seen[number], whole = (View(layer=RAW, text=text.text),), False
@@ -290,8 +306,28 @@ def _looked(
 
 def squeezed(text: str) -> str:
     """`text` as a reader sees it, runs of blanks as one: he skips them, and they would push words away from those that
-    they are read together with."""
+    they are read together with. Of one that is longer than `_SQUEEZED_MAX` even so, both ends."""
+    return _squeezed(_within(text, _SQUEEZED_MAX, _squeezed))
+
+
+def _squeezed(text: str) -> str:
     return _BLANKS.sub(" ", plain(text))
+
+
+def _within(text: str, most: int, made: Callable[[str], str]) -> str:
+    """`text`, without its middle where what is `made` of it would be longer than `most`. INVARIANT: to find that out
+    costs no more than to make so much."""
+    if len(text) * _GROWTH <= most:
+        return text
+    size = most // _SLICES
+    slices = [text[at : at + size] for at in range(0, len(text), size)]
+    kept: list[int] = []
+    for number in sorted(range(len(slices)), key=lambda number: min(number, len(slices) - 1 - number)):
+        most -= len(made(slices[number]))
+        if most < 0:
+            return "".join(slices[number] for number in sorted(kept))
+        kept.append(number)
+    return text
 
 
 def strength(answer: Answer) -> int:

@@ -3,6 +3,7 @@ field end in an opinion."""
 
 import asyncio
 import math
+import threading
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from shield.tiers.classifier import ClassifierTier
 from shield.tiers.leaves import leaves
 from shield.tiers.loading import HeldRules, load_tier1, start_tier1, stop_tier1
 from shield.tiers.settle import need_of, settle
-from shield.tiers.texts import Text, TextJudge
+from shield.tiers.texts import Judged, Text, TextJudge
 from shield.tiers.threads import Threads
 from shield.tiers.tier import Case
 from shield.tiers.witnesses import NO_MODEL
@@ -275,6 +276,37 @@ def test_any_bytes_in_any_field_end_in_an_opinion_that_never_allows_nor_lowers(
         # the one way in which a look at the text lets something through: a rule asked for exactly that
         assert (need, answer, consents) == (Tier.CLASSIFIER, Answer.ALLOW, True)
         assert (state, said.answer, after.decision) == ("ready", Answer.NO_OBJECTION, Decision.ALLOW)
+
+
+class Slow:
+    """Texts that nobody judges in time; keeps whether time was up at sight, before and after some of it has passed."""
+
+    now = 0.0
+    asked = ()
+    trouble = None
+
+    def __init__(self):
+        self.go_on = threading.Event()
+
+    def judge(self, texts, *, budget, expired):
+        self.go_on.wait(30)
+
+    def at_sight(self, texts, *, expired):
+        before, self.now = expired(), self.now + 6
+        self.asked = (before, expired())
+        self.go_on.set()
+        return [Judged(text=text, trouble="late") for text in texts]
+
+
+def test_what_the_rules_say_at_sight_is_looked_for_within_the_same_time_again():
+    slow = Slow()
+    tier = ClassifierTier(texts=slow, deadline_s=0.05, monotonic=lambda: slow.now)
+    assert asyncio.run(tier.judge(case())).rule == "tier1.late"
+    assert slow.asked == (False, True)
+    slow = Slow()
+    tier = ClassifierTier(texts=slow, deadline_s=0.05, monotonic=lambda: slow.now)
+    (told,) = asyncio.run(tier.look([Text(text="x", kind=TextKind.PROSE)], budget=9))
+    assert (told.trouble, slow.asked) == ("late", (False, True))
 
 
 # --- loading ---------------------------------------------------------------------------------------------------------
