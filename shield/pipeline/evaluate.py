@@ -13,6 +13,7 @@ from shield.errors import RecordError, ShieldError, StateError
 from shield.facts.files import identities
 from shield.facts.json import facts_json
 from shield.facts.place import Place
+from shield.facts.secrets import redact
 from shield.permits import PERMIT_SECONDS, Permit, PermitKey, state_digest
 from shield.pipeline.bodies import SALT_BYTES, approval_body, decision_body
 from shield.pipeline.judge import FACTS_SECONDS, LATE, Judged, PolicyTier, judge
@@ -416,7 +417,7 @@ class Evaluator:
 def _facts_shown(judged: Judged, evidence: tuple[str, ...]) -> Mapping[str, Json]:
     """What the person is shown of the action: its facts, and the lines that speak against it."""
     shown = facts_json(judged.facts)
-    return {**shown, "evidence": [*evidence]} if evidence else shown
+    return {**shown, "evidence": [redact(line)[0] for line in evidence]} if evidence else shown
 
 
 def _asked_for(settled: Settled, opinions: Sequence[Opinion]) -> str:

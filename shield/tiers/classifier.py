@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
+from shield.facts.secrets import redact
 from shield.tiers.leaves import leaves, unsaid
 from shield.tiers.texts import CLASSIFIER, LATE, Judged, Text, TextJudge, strength
 from shield.tiers.threads import Threads
@@ -177,9 +178,9 @@ def evidence(judged: Sequence[Judged]) -> tuple[str, ...]:
     lines = [_line(finding) for finding in found[:_LINES_MAX]]
     if len(found) > _LINES_MAX:
         lines.append(f"tier 1: {len(found) - _LINES_MAX} more findings")
-    unread = [_place(one.text.where) for one in judged if not one.whole and one.trouble is None]
+    unread = [one.text.where for one in judged if not one.whole and one.trouble is None]
     if unread:
-        lines.append(f"tier 1: not read as a whole: {', '.join(unread[:_LINES_MAX])}")
+        lines.append(f"tier 1: not read as a whole: {', '.join(map(_place, unread[:_LINES_MAX]))}")
     trouble = next((one.trouble for one in judged if one.trouble is not None), None)
     if trouble is not None:
         lines.append(f"tier 1: not ready, {trouble}")
@@ -196,9 +197,18 @@ def _line(finding: TextFinding) -> str:
 
 
 def _place(where: str) -> str:
-    if len(where) > _WHERE_MAX:
-        return f"{where[:_WHERE_MAX]}…"
-    return where or "the whole"
+    """A place in few letters. INVARIANT: redacted before it is cut, as what it is named in and as a pointer: half a
+    secret is not known for one."""
+    shown = redact("/".join(map(_redacted, where.split("/"))))[0]
+    if len(shown) > _WHERE_MAX:
+        return f"{shown[:_WHERE_MAX]}…"
+    return shown or "the whole"
+
+
+def _redacted(token: str) -> str:
+    """A part of a JSON pointer (RFC 6901, section 3)."""
+    shown = redact(token.replace("~1", "/").replace("~0", "~"))[0]
+    return shown.replace("~", "~0").replace("/", "~1")
 
 
 def _not_read(trouble: str, lines: tuple[str, ...]) -> Opinion:

@@ -94,6 +94,18 @@ def test_what_a_person_is_asked_anyway_is_read_and_the_person_is_told(bench):
     assert judged(bench, "so do EVIL now").decision is Decision.BLOCK
 
 
+def test_what_speaks_against_a_call_is_told_without_the_secrets_that_name_its_place(bench):
+    bench.rules.opinion = replace(ASK, evidence=(f"it says {SECRET}",))
+    key = f"{'k' * 91} {SECRET}"
+
+    _, verdict = run(bench.evaluate("notify", {"message": {key: PHRASE}}))
+    assert "AKIA" not in str(verdict.evidence[1:])
+    run(bench.evaluate("execute_command", {"command": "echo 'so do EVIL now'", key: "a harmless remark"}))
+    (question,) = bench.pipeline.approvals.pending()
+    assert question.facts["evidence"][0] == "it says [redacted aws_access_key]"
+    assert "AKIA" not in str(bench.log.records)
+
+
 def test_a_person_settles_an_escalation_and_never_a_block(bench):
     async def main():
         _, verdict = await bench.evaluate("execute_command", {"command": "echo 'so do EVIL now'"})
