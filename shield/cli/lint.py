@@ -4,6 +4,7 @@ Exit codes: 0 nothing but notes, 1 an error or a warning was found, 2 a policy d
 """
 
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -14,11 +15,14 @@ from shield.cli.render import compact, default_form, shown
 from shield.errors import PolicyError, ShieldError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from shield.cli.notices import Notice
     from shield.policy.tools.sources import Sources
 
 __all__ = ["command"]
 
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]*\Z")  # of a policy: no path, whatever lies here
 _BASE = "default"  # what a workspace's file is added to, where no policy is named
 
 
@@ -69,7 +73,7 @@ def command(
         except (ShieldError, OSError) as error:
             failed = True
             click.echo(f"shield lint: {shown(str(error))}", err=True)
-            found.extend(_unloadable(error))
+            found.append(_unloadable(name, error))
     found = list(dict.fromkeys(found))
     match form or default_form(os.environ, as_json=as_json):
         case "json":
@@ -124,10 +128,12 @@ def _checked_heuristics(name: str) -> bool:
     from shield.policy.shelf import read_bounded  # heavy
     from shield.resources import data_folder  # heavy
 
+    if not name or _NAME.match(name):
+        return False
     path, own = Path(name), Path(home_from(os.environ).heuristics)
     shipped = data_folder(HEURISTICS)
     if os.path.realpath(own) in (os.path.realpath(path), os.path.realpath(path.absolute().parent)):
-        load_heuristics(shipped, own)
+        _check_own(path, own, shipped)
         return True
     if not name.endswith((".yaml", ".yml")) or path.name == WORKSPACE_FILE:
         return False
@@ -139,8 +145,20 @@ def _checked_heuristics(name: str) -> bool:
     if os.path.realpath(path.absolute().parent) == os.path.realpath(shipped):
         load_heuristics(shipped)  # a shipped one is not loaded beside itself
     elif not is_proven(raw):
-        load_heuristics(shipped, path)
+        load_heuristics(shipped, beside=path)
     return True
+
+
+def _check_own(path: "Path", own: "Path", shipped: "Path") -> None:
+    """The owner's folder as a whole; `path` is it, or has to be one of the files that are read there."""
+    from shield.heuristics.load import load_heuristics  # heavy
+
+    if not os.path.lexists(path):
+        raise PolicyError("there is no such file", file=str(path))
+    files = {rule.file for rule in load_heuristics(shipped, own).rules.values()}
+    if os.path.realpath(path) != os.path.realpath(own) and str(own / path.name) not in files:
+        hint = "a heuristics file ends in `.yaml`, and its name does not begin with `.` or `#`; rename it"
+        raise PolicyError(f"this is not read: {hint}", file=str(path))
 
 
 def _sources(name: str, base: str) -> "Sources":
@@ -165,18 +183,18 @@ def _sources(name: str, base: str) -> "Sources":
     return read_sources(policy, [name])
 
 
-def _unloadable(error: Exception) -> "Iterator[Notice]":
+def _unloadable(name: str, error: ShieldError | OSError) -> "Notice":
     from shield.cli.notices import Level, Notice  # heavy
 
-    if isinstance(error, PolicyError) and error.file is not None:
-        yield Notice(
-            code=_LOAD,
-            level=Level.ERROR,
-            file=error.file,
-            line=error.line or 1,
-            column=error.column,
-            message=f"does not load: {error.detail}",
-        )
+    at = error if isinstance(error, PolicyError) else PolicyError("")
+    return Notice(
+        code=_LOAD,
+        level=Level.ERROR,
+        file=at.file or name or ".",
+        line=at.line or 1,
+        column=at.column,
+        message=f"does not load: {error.detail if isinstance(error, ShieldError) else error}",
+    )
 
 
 def _text(notice: "Notice") -> str:

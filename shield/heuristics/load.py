@@ -24,17 +24,22 @@ HEURISTICS: Final = "policies/heuristics"  # those that ship
 MAX_FILES: Final = 64
 
 
-def load_heuristics(folder: Path, own: Path | None = None, *, prove: bool = False) -> Heuristics:
-    """The rules of every `.yaml` file in `folder`, and what the owner adds to them: `own` is a file, or a folder that
-    may be empty or missing. Of files that are as they were released patterns and examples are not tried again, unless
-    `prove`.
+def load_heuristics(
+    folder: Path, own: Path | None = None, *, beside: Path | None = None, prove: bool = False
+) -> Heuristics:
+    """The rules of every `.yaml` file in `folder`, and what the owner adds to them in the folder `own`, which may be
+    empty or missing; `beside` is one more file. Of files that are as they were released patterns and examples are not
+    tried again, unless `prove`.
+
+    A name that begins with `.` or `#`, or ends with `~`, is an editor's or a version control's: that file is none.
 
     INVARIANT: what is added adds. No file can take the place of another one, nor a rule that of another rule.
 
     Raises:
         PolicyError: with file, line and column of what is wrong; also where there is no file at all.
     """
-    raws = {str(path): read_bounded(path) for path in [*_paths(folder), *_own_paths(own)]}
+    paths = [*_paths(folder), *_own_paths(own), *([] if beside is None else [beside])]
+    raws = {str(path): read_bounded(path) for path in paths}
     files = [read_file(raw, path) for path, raw in raws.items()]
     rules = tuple(rule for file in files for rule in file.rules)
     _check_ids(rules)
@@ -59,20 +64,20 @@ def _own_paths(own: Path | None) -> list[Path]:
     if own is None:
         return []
     try:
-        own.lstat()
+        mode = own.lstat().st_mode
     except FileNotFoundError:
         return []
     except OSError as error:  # INVARIANT: what cannot be looked at is not what is not there
         raise _unreadable(own, error) from None
-    try:
-        return [own] if stat.S_ISREG(own.stat().st_mode) else _files(own)
-    except OSError as error:
-        raise _unreadable(own, error) from None
+    if not stat.S_ISDIR(mode):
+        # where a link leads may be open to others; a service does not start with one (`shield.service.home.prepare`)
+        raise PolicyError("this is a link or a file, and `shield serve` takes a folder; make it one", file=str(own))
+    return _files(own)
 
 
 def _files(folder: Path) -> list[Path]:
     try:
-        names = sorted(folder.iterdir())
+        names = sorted(path for path in folder.iterdir() if not _is_left_over(path.name))
     except OSError as error:
         raise _unreadable(folder, error) from None
     for path in names:
@@ -85,11 +90,13 @@ def _files(folder: Path) -> list[Path]:
     return paths
 
 
+def _is_left_over(name: str) -> bool:
+    return name.startswith((".", "#")) or name.endswith("~")
+
+
 def _is_meant(path: Path) -> bool:
     """Whether somebody may take this for one of the files that are read, and it is none."""
     name = path.name.lower()
-    if name.startswith(".") or name.endswith("~"):
-        return False
     return path.suffix != ".yaml" and (".yaml" in name or ".yml" in name or os.path.isdir(path))
 
 

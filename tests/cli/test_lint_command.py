@@ -8,9 +8,12 @@ from click.testing import CliRunner
 
 from cli.test_eval_tools import check_sarif
 from shield.cli.lint import command
+from shield.config.home import Home
+from shield.errors import ConfigError
 from shield.heuristics.schema import is_heuristics
 from shield.policy.schema import RULE_KEYS
 from shield.resources import data_folder
+from shield.service.home import prepare
 
 BAD = "version: 1\nname: bad\nrules:\n  - {id: r, effect: block, reason: x, when: malformed && !malformed}\n"
 NOTES = "version: 1\nname: notes\nrules:\n  - {id: r, effect: block, reason: x, advice: y, when: malformed}\n"
@@ -132,6 +135,60 @@ def test_heuristics_are_known_by_their_rules_and_held_to_their_examples(folder):
     assert (looped.exit_code, "cannot be read" in looped.stderr) == (2, True)
     (folder / ".shield.yaml").write_text(HOUSE)
     assert "unknown key `kinds`" in run(folder, ".shield.yaml", "--base", "good.yaml").stderr
+
+
+def test_what_is_named_in_the_home_is_there_and_is_read(folder):
+    home = folder / "home"
+    own = home / "heuristics"
+    own.mkdir(parents=True)
+    env = {"SHIELD_HOME": str(home)}
+    (own / "one.yaml").write_text(HOUSE)
+    for name in ("notes.txt", ".two.yaml", ".#one.yaml", "#one.yaml#", "one.yaml~"):
+        (own / name).write_text("x")
+        done = run(folder, f"home/heuristics/{name}", env=env)
+        assert (done.exit_code, "this is not read" in done.stderr) == (2, True), name
+    for name in ("home/heuristics/missing.yaml", str(own / "notes")):
+        done = run(folder, name, env=env)
+        assert (done.exit_code, "there is no such file" in done.stderr) == (2, True), name
+        assert json.loads(done.stdout)["findings"][0]["file"] == name
+    assert run(folder, "home/heuristics/one.yaml", env=env).exit_code == 0
+    # a policy's name is none of a file that lies here
+    for name in ("one", "nonexistent", "heuristics"):
+        for here in (own, home):
+            assert "there is no policy named" in run(here, name, env=env).stderr
+    (own / "default.yaml").write_text("version: 1\n")
+    assert run(own, "default", env=env).stderr == ""
+    assert run(own, "default.yaml", env=env).exit_code == 2
+    assert run(own, ".", env=env).exit_code == 2
+    (own / "default.yaml").unlink()
+    assert run(own, ".", env=env).exit_code == 0
+    own.rename(folder / "there")
+    assert run(folder, "home/heuristics", env=env).exit_code == 2
+
+
+def test_a_link_in_place_of_the_owner_s_folder_is_none(folder):
+    home, there = folder / "home", folder / "there"
+    home.mkdir()
+    there.mkdir()
+    (there / "one.yaml").write_text(HOUSE)
+    (home / "heuristics").symlink_to(there)
+    env = {"SHIELD_HOME": str(home)}
+    for name in ("home/heuristics", "home/heuristics/one.yaml", "there/one.yaml"):
+        done = run(folder, name, env=env)
+        assert (done.exit_code, "`shield serve` takes a folder" in done.stderr) == (2, True), name
+    with pytest.raises(ConfigError, match="not a directory of this user"):
+        prepare(Home(path=str(home)))
+
+
+@pytest.mark.parametrize("name", ["", ".", "/dev/null", "nonexistent", "two words"])
+def test_what_is_no_policy_is_a_finding_in_every_format(folder, name):
+    done = run(folder, name)
+    assert done.exit_code == 2
+    (found,) = json.loads(done.stdout)["findings"]
+    assert (found["code"], found["file"], found["line"]) == ("SH000", name or ".", 1)
+    assert found["message"].removeprefix("does not load: ") in done.stderr
+    check_sarif(json.loads(run(folder, name, "--format", "sarif").stdout), {"SH000"})
+    assert "SH000" in run(folder, name, "--format", "github").stdout
 
 
 def test_a_shipped_file_that_is_being_edited_is_not_loaded_beside_itself(folder, monkeypatch):

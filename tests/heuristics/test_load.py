@@ -180,7 +180,10 @@ def test_what_the_owner_adds_adds(tmp_path) -> None:
     assert set(both.rules) == {"mine.rule", "house.one"}
     assert both.digest != alone.digest
     assert [found.rule for found in both.scan("the heron", TextKind.TOOL_RESULT)] == ["house.one"]
-    assert load_heuristics(shipped, own / "0.yaml").digest == both.digest
+    assert load_heuristics(shipped, beside=own / "0.yaml").digest == both.digest
+    (own / "link.yaml").symlink_to(tmp_path / "elsewhere.yaml")
+    (tmp_path / "elsewhere.yaml").write_text(text(rule(id="house.two")))
+    assert "house.two" in load_heuristics(shipped, own).rules
 
 
 def test_what_the_owner_adds_takes_no_rule_s_place(tmp_path) -> None:
@@ -205,7 +208,10 @@ def test_what_the_owner_adds_is_not_left_out(tmp_path, name) -> None:
         load_heuristics(shipped, tmp_path / "own")
 
 
-@pytest.mark.parametrize("name", [".0.yaml.swp", "0.yaml~", "README.md", ".git/0.yaml"])
+@pytest.mark.parametrize(
+    "name",
+    [".0.yaml.swp", "0.yaml~", "README.md", ".git/0.yaml", ".#0.yaml", "._0.yaml", ".0.yaml", "#0.yaml#", "#0.yaml"],
+)
 def test_what_is_plainly_no_file_of_rules_is_passed_over(tmp_path, name) -> None:
     shipped, path = tmp_path / "shipped", tmp_path / "own" / name
     shipped.mkdir()
@@ -215,13 +221,35 @@ def test_what_is_plainly_no_file_of_rules_is_passed_over(tmp_path, name) -> None
     assert load_heuristics(shipped, tmp_path / "own").digest == alone.digest
 
 
+def test_a_link_that_an_editor_left_is_passed_over(tmp_path) -> None:
+    alone = load(tmp_path, text(rule()))
+    (tmp_path / ".#0.yaml").symlink_to("user@host.1234:1700000000")
+    assert load_heuristics(tmp_path).digest == alone.digest
+
+
+@pytest.mark.parametrize("what", ["link", "lost link", "file"])
+def test_what_the_owner_adds_lies_in_a_folder_of_its_own(tmp_path, what) -> None:
+    shipped, own, there = tmp_path / "shipped", tmp_path / "own", tmp_path / "there"
+    for folder in (shipped, there):
+        folder.mkdir()
+    load(shipped, text(rule()))
+    (there / "0.yaml").write_text(text(rule(id="house.one")))
+    if what == "file":
+        own.write_text(text(rule(id="house.one")))
+    else:
+        own.symlink_to(there if what == "link" else tmp_path / "gone")
+    with pytest.raises(PolicyError, match="a link or a file, and `shield serve` takes a folder") as caught:
+        load_heuristics(shipped, own)
+    assert caught.value.file == str(own)
+    own.unlink()
+    there.rename(own)
+    assert "house.one" in load_heuristics(shipped, own).rules
+
+
 def test_what_cannot_be_looked_at_is_not_taken_for_missing(tmp_path) -> None:
-    shipped, own = tmp_path / "shipped", tmp_path / "own"
+    shipped = tmp_path / "shipped"
     shipped.mkdir()
     load(shipped, text(rule()))
-    own.symlink_to(tmp_path / "gone")
-    with pytest.raises(PolicyError, match="cannot be read: no such file"):
-        load_heuristics(shipped, own)
     with pytest.raises(PolicyError, match="cannot be read: not a directory"):
         load_heuristics(shipped, shipped / "0.yaml" / "heuristics")
 
