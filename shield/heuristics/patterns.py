@@ -91,8 +91,8 @@ class Filter:
             if narrow:
                 yield start, end
                 continue
-            first = count + len(raw[seen:start].decode())
-            count = first + len(raw[start:end].decode())
+            first = count + len(raw[seen:start].decode("utf-8", "replace"))
+            count = first + len(raw[start:end].decode("utf-8", "replace"))
             seen = end
             yield first, count
 

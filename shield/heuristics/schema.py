@@ -34,6 +34,7 @@ _OWN_KEYS: Final = frozenset({"kinds", "kind", "patterns", "pattern", "secrets",
 _RESERVED_PREFIXES: Final = ("model.", "tier1.")
 _NAME = re.compile(rf"{NAME}\Z")
 _WORD = re.compile(rf"{WORD}\Z")
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _PLACE = re.compile(rf"\{{\{{({WORD})\}}\}}")
 
 
@@ -199,6 +200,9 @@ class _Reader(Shape):
         whole = _PLACE.sub(word, text)
         if len(whole) > MAX_PATTERN:
             raise self.error(f"the pattern is longer than {MAX_PATTERN} characters; split it", node.mark, what)
+        if any(escape[1] == "C" for escape in _ESCAPE.finditer(whole)):
+            detail = "`\\C` is a byte, which may be a part of a letter; write `(?s:.)` for any letter"
+            raise self.error(detail, node.mark, what)
         # of a quoted string the place is the string's: escapes in it move what stands behind them
         return Pattern(text=by_block(whole), mark=node.mark)
 

@@ -191,9 +191,13 @@ def _thresholds(kind: str, value: Json) -> Thresholds:
 
 
 def _number(value: Json, key: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    try:
+        number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
         raise _error(f"`{key}` is not a number")
-    return float(value)
+    return number
 
 
 def _error(what: str) -> ModelError:

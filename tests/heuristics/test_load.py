@@ -6,7 +6,8 @@ import pytest
 
 from shield.errors import PolicyError
 from shield.heuristics.load import MAX_FILES, load_heuristics
-from shield.heuristics.patterns import MAX_PATTERNS
+from shield.heuristics.patterns import MAX_PATTERNS, Filter
+from shield.heuristics.rule import Pattern
 from shield.types import Answer, Severity, TextKind
 
 RULE = {
@@ -80,6 +81,9 @@ REFUSED = [  # rule or head, line, column, key, part of the message
     (rule(patterns="['a', 'b(?=c)']"), 7, 21, "rule `mine.rule`, patterns", "as RE2 takes it"),
     (rule(patterns="['(?i']"), 7, 16, "rule `mine.rule`, patterns", "as RE2 takes it"),
     (rule(patterns="['x*']"), 7, 16, "rule `mine.rule`, patterns", "matches where nothing is"),
+    (rule(patterns=r"['gate', 'zz\C']"), 7, 24, "patterns", "`\\C` is a byte"),
+    (rule(patterns=r"['zz\\\C']"), 7, 16, "patterns", "write `(?s:.)` for any letter"),
+    (rule(near=r"['\Ca']"), 9, 12, "near", "a part of a letter"),
     (rule(near="['(']"), 9, 12, "rule `mine.rule`, near", "as RE2 takes it"),
     (rule(near="['$']"), 9, 12, "rule `mine.rule`, near", "matches where nothing is"),
     (rule(unless="['x', '^']"), 9, 19, "rule `mine.rule`, unless", "matches where nothing is"),
@@ -137,6 +141,7 @@ def test_a_rule_refused_at_its_place(tmp_path, one, line, column, key, part) -> 
         (text(rule(), head="words: {1a: x}\n"), 3, "a word's name"),
         (text(rule(), head="words: {a: ''}\n"), 3, "`a` is empty"),
         (text(rule(), head="words: {a: x, b: 'y{{a}}'}\n"), 3, "stands in a word itself"),
+        (text(rule(patterns="['{{a}}']"), head="words: {a: 'x\\C'}\n"), 8, "`\\C` is a byte"),
         (text(rule(), head="unless: ['(']\n"), 3, "as RE2 takes it"),
         (text(rule(), rule()), 9, "the id `mine.rule` is used twice"),
         ("- 1\n", 1, "a heuristics file is a mapping"),
@@ -299,6 +304,19 @@ def test_words_are_put_in_as_one_piece(tmp_path) -> None:
     assert not heuristics.scan("open the gate!", TextKind.PROSE)
     assert not heuristics.scan("open the doors", TextKind.PROSE)
     assert load(tmp_path, text(rule(patterns="['a{2}\\{\\{x\\}\\}']"))).scan("aa{{x}}", TextKind.PROSE)
+
+
+def test_a_backslash_before_a_c_is_no_byte(tmp_path) -> None:
+    heuristics = load(tmp_path, text(rule(patterns=r"['zz\\C', 'yy(?s:.)']")))
+    assert [(one.start, one.end) for one in heuristics.scan("\u00e4 zz\\C", TextKind.PROSE)] == [(2, 6)]
+    assert [(one.start, one.end) for one in heuristics.scan("yy\u00e4", TextKind.PROSE)] == [(0, 3)]
+
+
+def test_half_a_letter_is_counted_as_one(tmp_path) -> None:
+    """No file that loads has such a pattern; whatever has, a text is judged."""
+    found = load(tmp_path, text(rule())).rule("mine.rule")
+    bytes_of = Filter([(found, Pattern(text=r"zz\C", mark=found.mark))])
+    assert list(bytes_of.spans(0, "\u00e4 zz\u00e4".encode(), narrow=False)) == [(2, 5)]
 
 
 def test_the_digest_is_of_all_that_is_said(tmp_path) -> None:

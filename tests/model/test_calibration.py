@@ -133,6 +133,8 @@ def test_a_margin_that_is_no_number_is_refused() -> None:
         {"temperature": -1},
         {"temperature": "1"},
         {"temperature": True},
+        {"temperature": 10**400},
+        {"kinds": {"prose": {"benign": 1, "escalate": 10**400, "block": None}}},
         {"kinds": []},
         {"kinds": {"mail": {"benign": 1, "escalate": 1, "block": None}}},
         {"kinds": {"prose": None}},
@@ -142,7 +144,7 @@ def test_a_margin_that_is_no_number_is_refused() -> None:
         {"kinds": {"prose": {"benign": 1, "escalate": 2, "block": 1}}},
         {"more": 1},
     ],
-    ids=str,
+    ids=lambda change: str(change)[:60],
 )
 def test_a_wrong_file_is_refused(change: dict[str, object]) -> None:
     value = calibrated().as_json() | change

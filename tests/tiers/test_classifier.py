@@ -402,6 +402,13 @@ def test_a_model_that_is_not_what_it_was_is_a_person_s_affair(tmp_path):
     assert tier.opinion(case(payload={"message": PHRASE})).answer is Answer.BLOCK
 
 
+def test_whatever_keeps_a_model_from_loading_is_a_person_s_affair(tmp_path, monkeypatch):
+    rules(tmp_path)
+    monkeypatch.setattr("shield.tiers.loading.load_scorer", lambda _: 1 // 0)
+    tier = load_tier1(tmp_path / "heuristics", tmp_path)
+    assert (tier.opinion(case()).rule, tier.texts.model.state) == ("tier1.failed", "failed: ZeroDivisionError")
+
+
 def test_a_service_answers_before_anything_is_loaded(tmp_path):
     rules(tmp_path)
     (tmp_path / "model").mkdir()
