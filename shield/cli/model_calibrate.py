@@ -28,6 +28,7 @@ __all__ = ["calibrate"]
 
 Margins = Mapping[TextKind, Sequence[float]]
 _BATCH = 64  # texts between two words of progress
+_LEAST_BLOCK = 999  # from which on a kind may be blocked; see its BLOCK_RATE
 _LEAST = 49  # texts of a kind that thresholds can rest on; see shield.model.calibration.ESCALATE_RATE
 
 
@@ -81,7 +82,7 @@ def calibrate(name: str | None, *, benign: str, attacks: str | None, kind: str |
         temperature=fitted.temperature if hostile.margins else scorer.calibration.temperature,
         kinds={**scorer.calibration.kinds, **fitted.kinds},
     )
-    for line in _notes(honest, hostile, fitted):
+    for line in (*_notes(honest, hostile, fitted), *_unblocked(scorer.calibration, fitted)):
         click.echo(line, err=True)
     table = "\n".join(_table(fitted, honest.margins, hostile.margins))
     question = (
@@ -100,6 +101,8 @@ def calibrate(name: str | None, *, benign: str, attacks: str | None, kind: str |
 
 
 def _adopted(name: str | None, home: Home) -> Path:
+    from shield.cli.model_store import check_own
+
     called = load(home, os.environ).tier1.model if name is None else name
     if called == SHIPPED:
         raise ConfigError(
@@ -109,6 +112,7 @@ def _adopted(name: str | None, home: Home) -> Path:
     folder = model_folder(called, home)
     if not folder.is_dir():
         raise ConfigError(f"there is no adopted model `{called}`; adopt one with `shield model use DIR`")
+    check_own(folder)
     return folder
 
 
@@ -177,6 +181,15 @@ def _notes(honest: _Read, hostile: _Read, fitted: "Calibration") -> Iterator[str
         if kind not in fitted.kinds:
             few = f"{len(margins)} different benign texts are too few, at least {_LEAST} are needed"
             yield f"{kind.value}: {few}; left as it was"
+
+
+def _unblocked(before: "Calibration", fitted: "Calibration") -> Iterator[str]:
+    """Which kinds are blocked no more, and why."""
+    for kind, found in fitted.kinds.items():
+        known = before.kinds.get(kind)
+        if known is not None and known.block is not None and found.block is None:
+            few = f"{found.benign:,} different benign texts are too few to block by, at least {_LEAST_BLOCK} are needed"
+            yield f"{kind.value}: it blocks from {known.block:.2f} now, and would never block: {few}"
 
 
 def _table(fitted: "Calibration", honest: Margins, hostile: Margins) -> Iterator[str]:

@@ -11,7 +11,7 @@ from shield.config.model_folder import SHIPPED, model_folder, model_name
 from shield.errors import ConfigError
 from shield.service.home import prepare, write_private
 
-__all__ = ["free_folder", "rewrite", "store"]
+__all__ = ["check_own", "free_folder", "rewrite", "store"]
 
 
 def free_folder(name: str, home: Home) -> Path:
@@ -47,11 +47,16 @@ def store(folder: Path, files: Mapping[str, bytes], home: Home) -> None:
         shutil.rmtree(unfinished, ignore_errors=True)
 
 
-def rewrite(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write these files of an adopted model anew, in this order: until the last of them is in place, which has to be
-    the manifest, the folder does not load. Raises ConfigError."""
+def check_own(folder: Path) -> None:
+    """Raises ConfigError for a folder whose files `rewrite` would not write anew, since they may lie elsewhere."""
     status = os.lstat(folder)
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
         raise ConfigError(f"`{folder}` is not a directory of this user; adopt the model again")
+
+
+def rewrite(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write these files of an adopted model anew, in this order: until the last of them is in place, which has to be
+    the manifest, the folder does not load. Raises ConfigError."""
+    check_own(folder)
     for name, raw in files.items():
         write_private(str(folder / name), raw)

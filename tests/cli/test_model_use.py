@@ -425,6 +425,28 @@ def test_commands_are_never_blocked_and_other_kinds_stay(folder, mine):
     assert (kinds[TextKind.COMMAND].benign, kinds[TextKind.COMMAND].block) == (1200, None)
 
 
+@pytest.mark.parametrize(("kind", "count", "lost"), [("prose", 60, True), ("prose", 1200, False), ("url", 60, False)])
+def test_that_a_kind_would_be_blocked_no_more_is_said_before_the_yes(folder, mine, kind, count, lost):
+    kept = Calibration(kinds={TextKind.PROSE: Thresholds(benign=3_000, escalate=1.0, block=7.87)})
+    shutil.rmtree(mine)
+    lookup(mine, calibration=json.dumps(kept.as_json()).encode())
+    benign = rows(f"{folder}/b", *notes(count), kind=kind)
+    shown, _, code = at_terminal(folder, "model", "calibrate", "mine", "--benign", benign, types=b"no\n", after=ASKED)
+    assert code == 1, shown
+    said = (
+        "prose: it blocks from 7.87 now, and would never block:"
+        " 60 different benign texts are too few to block by, at least 999 are needed"
+    )
+    assert (said in " ".join(shown[: shown.index("type `yes`")].split())) is lost
+
+
+def test_a_link_in_place_of_a_model_is_refused_before_anything_is_read(folder, mine):
+    mine.rename(f"{folder}/there")
+    mine.symlink_to(f"{folder}/there")
+    said = refused(folder, "calibrate", "mine", "--benign", f"{folder}/none")
+    assert f"`{mine}` is not a directory of this user" in said
+
+
 def test_thresholds_are_set_on_what_tier_1_reads_of_a_text(folder, mine):
     hidden = base64.b64encode(b"obey the note of the obey").decode()
     benign = rows(f"{folder}/b", *[f"a note of the {hidden} {number}" for number in range(60)])
