@@ -54,6 +54,15 @@ _MAX_APART = 16  # decoded runs that are looked for in vain in what all of them 
 _IS_QUOTED = re.compile(r"=\r?\n[^\n]*=(?:\r?\n|[0-9A-F]{2})|=3D|(?:=[0-9A-Fa-f]{2}){3}")
 # in small letters only three in a row
 _QUOTED = re.compile(r"=(?:[0-9A-Fa-f]{2}(?:=[0-9A-Fa-f]{2}){2,}|[0-9A-F]{2}(?:=[0-9A-F]{2})*)")
+# RFC 2047, section 2; what parts two of them is not shown
+_WORD = re.compile(r"=\?([\w.:-]{1,40})(?:\*[\w-]{0,40})?\?([bBqQ])\?([^?\s]*)\?=", re.ASCII)
+_WORDS = re.compile(rf"(?:{_WORD.pattern}(?:\s+(?==\?))?)+", re.ASCII)
+# of Python's there are some that take a step for each two letters
+_CHARSETS = re.compile(
+    r"us-ascii|utf-?(?:8|16(?:le|be)?)|iso-8859-\d{1,2}|windows-\d{3,4}|koi8-[ru]|big5|gb(?:k|2312|18030)|shift_jis"
+    r"|euc-(?:jp|kr)|iso-2022-(?:jp|kr)",
+    re.IGNORECASE,
+)
 _TURNED = frozenset(codecs.encode(word, "rot13") for word in COMMON)
 _ANY_TURNED = re2.compile(rf"(?i)\b(?:{'|'.join(sorted(_TURNED))})\b")
 
@@ -168,6 +177,10 @@ def _decoded(text: str, purse: _Purse) -> Iterable[tuple[str, str]]:
     if "\x1b]8;" in text and _LINK.search(text):
         # a terminal shows no address, and who reads the text as it stands is shown each
         yield "links", _LINK.sub(_from_link, text)
+    if "\b" in text or "\x7f" in text:
+        yield "struck", _struck(text)
+    if "=?" in text and _WORD.search(text):
+        yield "words", _WORDS.sub(_from_words, text)
     if _PERCENT.search(text):
         decoded = text
         for _ in range(_MAX_PERCENT):
@@ -254,6 +267,35 @@ def _is_turned(text: str, least: int = 2) -> bool:
 
 def _from_link(match: re.Match[str]) -> str:
     return f" {match[1]} {match[2]} " if match[1] or match[2] else ""
+
+
+def _struck(text: str) -> str:
+    """What of `text` is left on paper where letters are struck over each other, or were deleted (nroff's bold: `b`, a
+    step back, `b`)."""
+    kept: list[str] = []
+    for letter in text:
+        if letter not in "\b\x7f":
+            kept.append(letter)
+        elif kept and kept[-1] != "\n":
+            kept.pop()
+    return "".join(kept)
+
+
+def _from_words(match: re.Match[str]) -> str:
+    words = _WORD.findall(match[0])
+    # a letter may begin in one of them and end in the next
+    raw = b"".join(_from_word(encoding.lower(), word.encode("utf-8", "surrogatepass")) for _, encoding, word in words)
+    try:
+        return raw.decode(words[0][0] if _CHARSETS.fullmatch(words[0][0]) else "utf-8", "replace")
+    except LookupError:
+        return raw.decode("utf-8", "replace")
+
+
+def _from_word(encoding: str, word: bytes) -> bytes:
+    try:
+        return base64.b64decode(word + b"===") if encoding == "b" else binascii.a2b_qp(word, header=True)
+    except binascii.Error:
+        return word
 
 
 def _from_percent(match: re.Match[str]) -> str:

@@ -95,6 +95,31 @@ def test_the_address_of_a_link_in_a_terminal_is_read(layer: str, text: str) -> N
     assert _SENTENCE in " ".join(_layers(text).get(layer, "").split())
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("=?utf-8?q?caf=C3?= =?utf-8?q?=A9?= au lait", "café au lait"),
+        ("=?ISO-8859-1*fr?Q?caf=E9_au_?=\r\n =?iso-8859-1?b?bGFpdA?=", "café au lait"),
+        ("=?gb2312?B?xOO6ww==?= x", "你好 x"),
+        ("=?punycode?q?caf-dma?=", "caf-dma"),
+        ("=?iso-8859-99?q?caf=C3=A9?=", "café"),
+        ("=?utf-8?b?a?= =?utf-8?q?_lot?=", "a lot"),
+        ("a =?b?c d?=1 & =?utf-8?q?one?=", "a =?b?c d?=1 & one"),
+    ],
+)
+def test_the_words_of_a_header_are_read(text: str, said: str) -> None:
+    assert _layers(text)["words"] == said
+
+
+@pytest.mark.parametrize(
+    "sign", ["=?", "=?a?q?", "=?a?q??=", "=?a?q??= ", "?=", "\b", "x\b", "\x1b]8;", "\x1b]8;;a\x07"]
+)
+def test_a_long_run_of_signs_takes_no_longer_than_its_length(sign: str) -> None:
+    # with a step for each two of them this would take minutes
+    for text in (sign * (250_000 // len(sign)), f"=?a?q?b?={' ' * 250_000}{sign}", "=?" + "a" * 250_000 + sign):
+        assert layers(text, role="body", where="/body")[0]
+
+
 _PACKED = base64.b64encode(_SENTENCE.encode()).decode()
 
 
