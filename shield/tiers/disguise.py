@@ -105,7 +105,9 @@ def folded(text: str) -> tuple[str | None, bool]:
 
 
 def _bare(letter: str) -> str:
-    """`letter` as the Latin one that it looks like, without its accents."""
+    """`letter` as the Latin one that it looks like, without its accents; what no font has, as nothing."""
+    if letter in "\ufffc\ufffd" or unicodedata.category(letter) in ("Cn", "Co"):
+        return ""
     # a letter at a time: a thousand accents on one letter would take a million steps
     apart = unicodedata.normalize("NFD", _FOLD.get(ord(letter), letter))
     return "".join(part for part in apart if unicodedata.category(part) not in ("Mn", "Me"))

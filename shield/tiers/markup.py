@@ -46,6 +46,8 @@ _EMPHASIS = re.compile(
     r"[*`~]{1,3}(?=\w)|(?<=\w)[*`~]{1,3}|(?<![^\W_])_{1,3}(?=[^\W_])|(?<=[^\W_])_{1,3}(?![^\W_])|==(?=\w)|(?<=\w)=="
 )
 TAG = re.compile(r"</?([A-Za-z][\w-]*(?:[:.][A-Za-z][\w-]*)*)(?:[\s/][^<>]*)?>", re.ASCII)
+# what is neither tag nor comment, and shown as nothing (HTML Standard, section 13.2.5.41, bogus comments)
+_BOGUS = re.compile(r"(?<=[^\W_])<(?:![^<>]*|/(?:[^A-Za-z<>][^<>]*)?)>(?=[^\W_])")
 _CDATA = re.compile(r"<!\[CDATA\[|\]\]>")
 _SIGNS = re.compile(rf"{TAG.pattern}|<!--|-->|{_CDATA.pattern}", re.ASCII)
 # Attribute names that say nothing; what others could spell is kept, and so is every value (HTML Standard, attributes).
@@ -82,7 +84,7 @@ _ATTRIBUTE = re.compile(r"""([^\s"'<>/=]+)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s"'<>=]+
 _WRITTEN = MappingProxyType({"n": "\n", "r": "\r", "t": "\t"})
 _ESCAPE = re.compile(
     r"\\(?:u\{?[0-9a-fA-F]{4,6}\}?|U[0-9a-fA-F]{8}|x[0-9a-fA-F]{2}|[0-3][0-7]{2}|[nrt\"'/\\])"
-    r"|&(?:#x?[0-9a-fA-F]{1,6};?|[A-Za-z][A-Za-z0-9]{1,30};)"
+    r"|&(?:#x?0*[0-9a-fA-F]{1,6};?|[A-Za-z][A-Za-z0-9]{1,30};)"
 )
 
 
@@ -258,7 +260,8 @@ def _untagged(text: str) -> tuple[str, int]:
     if inside:
         tags += 1
     made, sections = _CDATA.subn("", "".join(kept))
-    return TAG.sub(shown, made), tags + sections
+    made, bogus = _BOGUS.subn("", made)
+    return TAG.sub(shown, made), tags + sections + bogus
 
 
 def _goes_on(match: re.Match[str]) -> bool:

@@ -20,6 +20,9 @@ _MARK = (
 _MARKED = re2.compile(rf"[A-Za-z](?:{_MARK}|[\\·‧]){{1,4}}[A-Za-z]")
 # a backslash before some letters begins a line, or moves on in it
 _MARKS = re.compile(rf"(?<=[A-Za-z])(?:{_MARK}|\\(?![nrt])|[·‧]){{1,4}}(?=[A-Za-z])")
+# as programs write them, where nothing is left of their escape but a picture; a range of time ends in a bracket
+_COLOUR = re.compile(r"(?:(?:\\(?:e|033|x1b)|\^\[|\u241b)\[[0-9;]{0,12}|\[[0-9;]{1,12})m(?!\])")
+_COLOURED = re2.compile(r"(?:\[[0-9;]{0,12}m[^\n\[]{0,40}\[?){4}")
 # letters in brackets that go on behind them, as a link or not
 _BRACKETED = re2.compile(r"[(\[{][A-Za-z]{1,6}[)\]}](?:\([^()\s]{0,40}\))?[A-Za-z]")
 _BRACKETS = re.compile(r"[(\[{]([A-Za-z]{1,6})[)\]}](?:\([^()\s]{0,40}\))?(?=[A-Za-z])")
@@ -43,6 +46,7 @@ _JOINT = re.compile(rf"{_JOINED.pattern}|(?<=[a-z])(?=[A-Z])")
 _PART = re.compile(r"[^\W\d_]{2,}")
 _COMMON = WORDS | LINKS
 _FEW = 3  # strings that blanks part: more of them are a text as they stand
+_FOLDERS = 60  # of a path that may each be a sentence
 _PLAIN = 4  # common words, different ones
 _LONG = 7  # words of any language
 
@@ -69,6 +73,7 @@ def together(text: str) -> str:
 
 
 _CUTS: tuple[tuple[re.Pattern[str], Callable[[str], str]], ...] = (
+    (_COLOURED, lambda text: _COLOUR.sub("", text)),
     (_STRINGS, lambda text: _SEAM.sub("", text)),
     (_MARKED, lambda text: _MARKS.sub("", text)),
     (_BRACKETED, lambda text: _BRACKETS.sub(r"\1", text)),
@@ -88,7 +93,7 @@ def parted(text: str) -> str:
     names = text.split(None, _FEW)
     if len(names) > _FEW or not all(map(_NAME.fullmatch, names)):
         return ""
-    alone = [part for name in names for part in name.split("/")]
+    alone = [part for name in names for part in name.split("/", _FOLDERS)]
     # of several names each in CamelCase is one, and no part of a sentence
     found = any(map(_is_sentence, alone)) or (len(names) > 1 and is_said(_JOINED.sub(" ", text)))
     said = spaced(text)

@@ -26,6 +26,7 @@ def some(text, letters, share, seed=5):
     return "".join(letters.get(letter, letter) if rng.random() < share else letter for letter in text)
 
 
+PARTS = [TEXT[at : at + 9] for at in range(0, len(TEXT), 9)]
 LISU = dict(zip("abcdefghijklmnoprstuvwxyz", "ꓮꓐꓚꓓꓰꓝꓖꓧꓲꓙꓗꓡꓟꓠꓳꓑꓣꓢꓔꓴꓦꓪꓫꓬꓜ", strict=True))
 BARRED = dict(zip("abcdeghijkloprtuyz", "ⱥƀȼđɇǥħɨɉꝁłøᵽɍŧʉɏƶ", strict=True))
 BRAILLE = dict(zip("abcdefghijklmnopqrstuvwxyz", "⠁⠃⠉⠙⠑⠋⠛⠓⠊⠚⠅⠇⠍⠝⠕⠏⠟⠗⠎⠞⠥⠧⠺⠭⠽⠵", strict=True))
@@ -116,6 +117,37 @@ DISGUISES = {
     "packed": base64.b64encode(zlib.compress(TEXT.encode())).decode(),
     "tags here and there": "".join(f"x{chr(0xE0000 + ord(letter))}" for letter in TEXT),
     "selectors": "a" + "".join(chr(0xE0100 + byte - 16) for byte in TEXT.encode()),
+    "struck twice": "".join(f"{letter}\b{letter}" for letter in TEXT),
+    "struck over a line": "".join(f"_\b{letter}" for letter in TEXT),
+    "words struck twice": " ".join("".join(f"{letter}\b{letter}" for letter in word) for word in TEXT.split()),
+    "letters rubbed out": "".join(f"{letter}q\b" for letter in TEXT),
+    "letters deleted": " ".join(f"xx\x7f\x7f{word}" for word in TEXT.split()),
+    "struck without a letter over it": "".join(f"{letter}\b" for letter in TEXT),
+    "entities with zeros": "".join(f"&#{ord(letter):09};" for letter in TEXT),
+    "hex entities with zeros": "".join(f"&#x{ord(letter):09x};" for letter in TEXT),
+    "encoded words": "Subject: " + "\n ".join(f"=?utf-8?Q?{part.replace(' ', '_')}?=" for part in PARTS),
+    "encoded words of base64": "Subject: "
+    + "\n ".join(f"=?UTF-8?b?{base64.b64encode(part.encode()).decode()}?=" for part in PARTS),
+    "encoded words of a language": " ".join(f"=?iso-8859-1*en?q?{part.replace(' ', '=20')}?=" for part in PARTS),
+    "colours with a caret": "".join(f"^[[3{at % 8}m{letter}^[[0m" for at, letter in enumerate(TEXT)),
+    "colours without their escape": "".join(f"[3{at % 8};1m{letter}[0m" for at, letter in enumerate(TEXT)),
+    "words in colours without their escape": " ".join(f"[1m{word}[0m" for word in TEXT.split()),
+    "pictures of escapes": " ".join(f"\u241b[1m{word}\u241b[m" for word in TEXT.split()),
+    **{
+        f"{code} in words": " ".join(f"{word[:2]}{sign}{word[2:]}" for word in TEXT.split())
+        for code, sign in (
+            ("a noncharacter", "\ufdd0"),
+            ("the last one", "\U0010ffff"),
+            ("an unassigned point", "\u0378"),
+            ("a point for private use", "\ue000"),
+            ("an object", "\ufffc"),
+            ("what is no letter", "\ufffd"),
+            ("a declaration", "<!x>"),
+            ("what only looks like a comment", "<! -- a -->"),
+            ("the end of nothing", "</>"),
+            ("the end of a blank", "</ >"),
+        )
+    },
     "selectors here and there": "".join(f"x{chr(0xE0100 + byte - 16)}" for byte in TEXT.encode()),
 }
 
