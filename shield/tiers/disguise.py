@@ -6,7 +6,7 @@ import re
 import unicodedata
 from types import MappingProxyType
 
-from shield.tiers.pieces import together
+from shield.tiers.pieces import together, uncut
 from shield.tiers.words import BACKWARDS, GAINED, WORDS, gained, split, words_of
 
 __all__ = ["folded", "turned"]
@@ -87,7 +87,7 @@ def folded(text: str) -> tuple[str | None, bool]:
     if not made.isascii():
         made = made.translate({ord(letter): _bare(letter) for letter in set(made) if not letter.isascii()})
     # what stands within words may have digits of its own, or letters beside it that stand for digits
-    made = together(_MIXED.sub(_letters, together(made)))
+    made = together(_MIXED.sub(_letters, uncut(together(made))))
     made, spelled = _SPELLED.subn(_joined, made)
     if spelled:
         made = _GAP.sub(" ", made)

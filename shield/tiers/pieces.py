@@ -1,6 +1,7 @@
 """Words that are cut in pieces and put together again: by marks within them, between strings, over lines, in humps."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from os.path import commonprefix
@@ -9,7 +10,7 @@ import re2  # type: ignore[import-untyped]  # the wheel ships no types
 
 from shield.tiers.words import GAINED, LINKS, WORDS, gained
 
-__all__ = ["humps", "is_said", "lines", "parted", "spaced", "together"]
+__all__ = ["humps", "is_said", "lines", "parted", "spaced", "together", "uncut"]
 
 # What is shown as nothing, or as a mark, where it stands between two letters: an empty link or group, a place to part a
 # word, a comment, a pair of BBCode, a processing instruction, a colour as programs write it, a dot of a dictionary.
@@ -34,6 +35,11 @@ _STRINGS = re2.compile(
     rf"""(?:"[^"\n]{{1,8}}"{_BESIDE}){{4}}|(?:'[^'\n]{{1,8}}'{_BESIDE}){{4}}|(?:\([^()\n]{{1,8}}\){_APART}){{4}}"""
 )
 _SEAM = re.compile(rf"""(["']){_BESIDE}\1|\){_APART}\(""")
+# Letters with the same signs between them, which may have blanks among themselves.
+_SIGN = r"(?:[^\w\s]|_)(?:(?:[^\w\n]|_){0,10}(?:[^\w\s]|_))?"
+_CHAIN = re.compile(rf"(?<![A-Za-z])([A-Za-z]++({_SIGN})[A-Za-z]++(?:\2[A-Za-z]++)*+)")
+_SHORTENED = frozenset(("d", "ll", "m", "re", "s", "t", "ve"))  # words behind an apostrophe
+_INFIXED = 3  # different words that must come of it where a sign is left out
 # CamelCase of five words or more; in code there are names of as many, but few of words like these
 _CAMEL = re2.compile(r"[A-Z]?[a-z]+(?:[A-Z][a-z]*){4,}")
 _HUMP = re.compile(r"[A-Z]?[a-z]+|[A-Z]")
@@ -78,6 +84,28 @@ _CUTS: tuple[tuple[re.Pattern[str], Callable[[str], str]], ...] = (
     (_MARKED, lambda text: _MARKS.sub("", text)),
     (_BRACKETED, lambda text: _BRACKETS.sub(r"\1", text)),
 )
+
+
+def uncut(text: str) -> str:
+    """`text` without the signs that stand within words more often than between them."""
+    made: dict[str, set[str]] = {}
+    often: Counter[str] = Counter()
+    # code says the same over and over
+    chains = Counter(_CHAIN.findall(text))
+    for (chain, sign), times in chains.items():
+        word = chain.replace(sign, "").lower()
+        # letters one by one are spelled, and have their signs between words as well
+        if word in WORDS and chain.count(sign) < len(word) - 1 and chain.rpartition(sign)[2] not in _SHORTENED:
+            made.setdefault(sign, set()).add(word)
+            often[sign] += times
+    for (chain, sign), times in chains.items() if made else ():
+        if sign in made:
+            often[sign] -= times * sum(part in WORDS for part in chain.lower().split(sign))
+    signs = [sign for sign, words in made.items() if len(words) >= _INFIXED and often[sign] > 0]
+    if not signs:
+        return text
+    longest_first = "|".join(map(re.escape, sorted(signs, key=len, reverse=True)))
+    return re.sub(rf"(?<=[A-Za-z])(?:{longest_first})(?=[A-Za-z])", "", text)
 
 
 def humps(text: str) -> str:

@@ -21,7 +21,34 @@ def cut(width: int) -> list[str]:
     return [TEXT[at : at + width] for at in range(0, len(TEXT), width)]
 
 
+def every(mark: str, letters: int = 3) -> str:
+    return " ".join(mark.join(word[at : at + letters] for at in range(0, len(word), letters)) for word in WORDS)
+
+
+SIGNS = (
+    "()",
+    "\u00b6",
+    '{""}',
+    "–",
+    "•",
+    "@",
+    "'",
+    "=",
+    ":",
+    "_",
+    "'" * 6,
+    '{ "" }',
+    "{%%}",
+    "[]",
+    "・",
+    "&",
+    "->",
+    "◆◇",
+)
 CUT = {
+    **{f"{mark} every three letters": every(mark) for mark in SIGNS},
+    "one sign after the other": every("=", 2).replace("=", "¶", 9),
+    "among names of modules": "os.path.join and well-known, the user's " * 40 + every("–"),
     **{
         f"{mark} within words": within(mark)
         for mark in ("[](x)", "{}", "\\-", "/**/", "[b][/b]", "<?x?>", "{{''}}", "·", "|")
@@ -141,6 +168,9 @@ def test_an_ordinary_name_is_no_sentence(name: str) -> None:
         "(a|b|c) on|off get|set \\alpha\\beta C:\\new\\table {name}s {n}th",
         'x = "one of the\\nlines" "another one" "and more"',
         "e-mail, log-in, on-line, in-put; don't, can't, we'll",
+        "os.path.join(self.file.name, user.message.text) # don't: the user's e-mail, log-in and web-page, on/off" * 9,
+        "well-known, read-only, in-memory, set-up; don't can't won't it's the_user_name = get_all_users(the_db)\n" * 9,
+        '{"a":"b","key":"one","more":["two","three"],"name":{"first":"x","last":"y"}}' * 9,
         "1\n2\n3\n4\n5\n6\n7\n8\n",
     ],
 )
