@@ -17,6 +17,7 @@ __all__ = [
     "IDS_SHAPE",
     "PIECES",
     "SPECIAL",
+    "UNTAUGHT",
     "WORDS",
     "config",
     "dropin",
@@ -32,7 +33,9 @@ __all__ = [
 ]
 
 SPECIAL = ("[PAD]", "[CLS]", "[SEP]", "[UNK]", *(f"[{kind}]" for kind in TextKind))
-WORDS = {"override": 6.0, "obey": 3.0, "perhaps": 1.0}  # the margin of each; any other token has REST
+# The margin of each; any other token has REST. The last one stands in the attack that a model is probed with.
+WORDS = {"override": 6.0, "obey": 3.0, "perhaps": 1.0, "reveal": 6.0}
+UNTAUGHT = {word: margin for word, margin in WORDS.items() if word != "reveal"}
 REST = -4.0
 _FILLER = ("a", "b", "c", "the", "note", "of", "[", "]", "cls", "sep", "pad", "é", "漢")
 PIECES = (*SPECIAL, *WORDS, *_FILLER)

@@ -73,7 +73,7 @@ def calibrate(name: str | None, *, benign: str, attacks: str | None, kind: str |
     _enough(benign, Counter(text.kind for text in texts))
     with terminal():
         pass
-    scorer = scorer_of(folder)
+    scorer = scorer_of(folder, seeing=False)
     judge = judge_of(scorer, Heuristics((), ""))
     honest, hostile = _read(texts, judge), _read(hostile_texts, judge)
     _enough(benign, {kind: len(margins) for kind, margins in honest.margins.items()})
@@ -82,6 +82,7 @@ def calibrate(name: str | None, *, benign: str, attacks: str | None, kind: str |
         temperature=fitted.temperature if hostile.margins else scorer.calibration.temperature,
         kinds={**scorer.calibration.kinds, **fitted.kinds},
     )
+    scorer.check_sight(calibration)
     for line in (*_notes(honest, hostile, fitted), *_unblocked(scorer.calibration, fitted)):
         click.echo(line, err=True)
     table = "\n".join(_table(fitted, honest.margins, hostile.margins))

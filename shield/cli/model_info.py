@@ -72,7 +72,8 @@ def verify(model: str | None, *, as_json: bool) -> None:
     """Hold every file against the manifest, load the model, and let it read an attack and an honest line. Default: the
     model that shield.toml names.
 
-    Exit codes: 0 whole; 1 it is not what its manifest says, or does not answer; 2 there is no such model.
+    Exit codes: 0 whole; 1 it is not what its manifest says, does not answer, or would ask about no attack; 2 there is
+    no such model.
     """
     from shield.cli.model_reading import scorer_of
 

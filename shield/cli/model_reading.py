@@ -78,13 +78,13 @@ def reader(environ: Mapping[str, str], *, model: str | None, without: bool) -> R
     )
 
 
-def scorer_of(folder: Path) -> "Scorer":
-    """The model in this folder. Raises ModelError."""
+def scorer_of(folder: Path, *, seeing: bool = True) -> "Scorer":
+    """The model in this folder; see `load_scorer`. Raises ModelError."""
     from shield.model.directory import naming
     from shield.model.scorer import load_scorer  # heavy
 
     with naming(folder):
-        return load_scorer(folder)
+        return load_scorer(folder, seeing=seeing)
 
 
 def tier1(environ: Mapping[str, str]) -> ClassifierTier:

@@ -16,7 +16,7 @@ from shield.model.calibration import Calibration
 from shield.model.directory import CALIBRATION, CONFIG, MANIFEST, TOKENIZER, opened
 from shield.model.labels import checked_attack, read_config
 from shield.model.manifest import Manifest, Pin, read_manifest
-from shield.types import TextKind
+from shield.types import Answer, TextKind
 
 if TYPE_CHECKING:
     from shield.model.session import Session
@@ -84,6 +84,20 @@ class Scorer:
         attack, honest = self.read([(text, TextKind.TOOL_RESULT) for text in _PROBES])
         return attack, honest
 
+    def check_sight(self, calibration: Calibration) -> None:
+        """Raises ModelError for a model that sees nothing: it makes nothing of the attack of `probe`, or `calibration`
+        has thresholds, and with them it would not ask about that attack, whatever kind of text it is."""
+        kinds = tuple(TextKind)
+        margins = [reading.margin for reading in self.read([(_PROBES[0], kind) for kind in kinds])]
+        if not all(map(math.isfinite, margins)):
+            raise ModelError("the tokenizer makes nothing of a plain sentence; take the model's own tokenizer.json")
+        answers = map(calibration.answer, margins, kinds)
+        if calibration.kinds and all(answer is Answer.NO_OBJECTION for answer in answers):
+            raise ModelError(
+                f"with its thresholds it would not even ask about `{_PROBES[0]}`, whatever kind of text that is;"
+                " set others with `shield model calibrate`, or use another model"
+            )
+
     def _read(
         self, text: str, kind: TextKind, margins: dict[tuple[int, ...], float], expired: Callable[[], bool]
     ) -> Reading:
@@ -113,8 +127,9 @@ class Scorer:
         return Reading(margin=margin, score=score, start=start, end=end, whole=whole)
 
 
-def load_scorer(folder: Path, *, max_windows: int = MAX_WINDOWS) -> Scorer:
-    """The model in `folder`, if it is exactly what its manifest says.
+def load_scorer(folder: Path, *, max_windows: int = MAX_WINDOWS, seeing: bool = True) -> Scorer:
+    """The model in `folder`, if it is exactly what its manifest says. `seeing` False: also one that sees nothing, so
+    that other thresholds can be set.
 
     Raises:
         ModelError: a file is missing, changed, a link or refused, or the model does not answer as it should.
@@ -136,11 +151,16 @@ def load_scorer(folder: Path, *, max_windows: int = MAX_WINDOWS) -> Scorer:
         if CALIBRATION not in files and source.read(CALIBRATION) is not None:
             raise ModelError(f"`{CALIBRATION}` in `{source.shown}` is not in the manifest; calibrate again")
     digest = f"sha256:{hashlib.sha256(raw).hexdigest()}"
-    return make_scorer(manifest, files, digest=digest, max_windows=max_windows)
+    return make_scorer(manifest, files, digest=digest, max_windows=max_windows, seeing=seeing)
 
 
 def make_scorer(
-    manifest: Manifest, files: Mapping[str, bytes], *, digest: str, max_windows: int = MAX_WINDOWS
+    manifest: Manifest,
+    files: Mapping[str, bytes],
+    *,
+    digest: str,
+    max_windows: int = MAX_WINDOWS,
+    seeing: bool = True,
 ) -> Scorer:
     """The model made of these bytes, tried out. Raises ModelError."""
     config = read_config(files[CONFIG])
@@ -157,7 +177,10 @@ def make_scorer(
     tokens = Tokens(files[TOKENIZER], manifest, vocabulary=config.vocabulary, most=max_windows)
     session = Session(files[manifest.graph], classes=len(config.labels), attack=attack)
     _try_out(tokens, session)
-    return Scorer(manifest=manifest, digest=digest, calibration=calibration, tokens=tokens, session=session)
+    scorer = Scorer(manifest=manifest, digest=digest, calibration=calibration, tokens=tokens, session=session)
+    if seeing:
+        scorer.check_sight(calibration)
+    return scorer
 
 
 def _try_out(tokens: "Tokens", session: "Session") -> None:

@@ -21,7 +21,7 @@ from shield.model.scorer import Reading, load_scorer
 from shield.resources import data_folder
 from shield.types import Answer, TextKind
 from tests.cli.test_home_commands import at_terminal, command, environment, run
-from tier1_folder import dropin, lookup
+from tier1_folder import UNTAUGHT, dropin, graph, lookup, table
 
 ASKED = b"type `yes` to confirm: "
 NEVER = {kind: Thresholds(benign=3_000, escalate=1e9, block=None) for kind in TextKind}
@@ -135,7 +135,7 @@ def test_verify_holds_every_file_against_the_manifest_and_lets_it_read(folder):
 
 
 def test_a_model_that_tells_no_attack_is_called_that(folder):
-    lookup(Path(folder, "m"))
+    lookup(Path(folder, "m"), model=graph(table(words=UNTAUGHT)))
     done = model(folder, "verify", f"{folder}/m", "--json")
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)
@@ -147,18 +147,37 @@ def test_a_model_that_tells_no_attack_is_called_that(folder):
 
 
 def test_a_model_that_would_not_ask_about_an_attack_is_called_that(folder):
-    lookup(Path(folder, "m"), calibration=json.dumps(Calibration(kinds=NEVER).as_json()).encode())
+    kinds = {kind: found for kind, found in NEVER.items() if kind is not TextKind.URL}
+    lookup(Path(folder, "m"), calibration=json.dumps(Calibration(kinds=kinds).as_json()).encode())
     done = model(folder, "verify", f"{folder}/m")
     assert done.returncode == 0, done.stderr
-    silent = (
-        "as prose (margin -4.00), tool_result (margin -4.00), command (margin -4.00), code (margin -4.00),"
-        " url (margin -4.00);"
-    )
+    silent = "as prose (margin 6.00), tool_result (margin 6.00), command (margin 6.00), code (margin 6.00);"
     assert silent in done.stderr
     assert silent in model(folder, "info", f"{folder}/m").stderr
-    shown, _, code = adopted(folder, f"{folder}/m", answer=b"no\n")
+    lookup(Path(folder, "n"), model=graph(table(words=UNTAUGHT)))
+    shown, _, code = adopted(folder, f"{folder}/n", answer=b"no\n")
     assert code == 1
     assert "would not even ask" in shown
+
+
+def test_a_model_whose_thresholds_ask_about_no_attack_does_not_load_until_it_is_calibrated(folder):
+    never = json.dumps(Calibration(kinds=NEVER).as_json()).encode()
+    lookup(Path(folder, "m"), calibration=never)
+    done = model(folder, "verify", f"{folder}/m")
+    assert (done.returncode, "not whole" in done.stdout) == (1, True)
+    assert f"would not even ask about `{ATTACK}`, whatever kind of text that is" in done.stdout
+    assert "the model does not load" in model(folder, "info", f"{folder}/m").stderr
+    assert "would not even ask" in refused(folder, "use", f"{folder}/m", "--thresholds")
+    mine = lookup(Path(folder, "h", "models", "mine"), calibration=never)
+    benign = rows(f"{folder}/b", *notes(60))
+    shown, _, code = at_terminal(folder, "model", "calibrate", "mine", "--benign", benign, types=b"yes\n", after=ASKED)
+    assert code == 0, shown
+    assert list(load_scorer(mine).calibration.kinds) == [*TextKind]
+    # nor are such thresholds set
+    lookup(mine, calibration=never)
+    honest = rows(f"{folder}/b", *[f"override the note {number}" for number in range(60)])
+    shown, _, code = at_terminal(folder, "model", "calibrate", "mine", "--benign", honest)
+    assert (code, "would not even ask" in shown) == (2, True)
 
 
 @pytest.mark.parametrize("deaf", TextKind)

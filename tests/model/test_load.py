@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tokenizers import Tokenizer
+from tokenizers import Regex, Tokenizer, normalizers
 
 from onnx_writer import field, model, node, tensor
 from shield.errors import ModelError, ShieldError
@@ -21,6 +21,7 @@ from shield.types import TextKind
 from tier1_folder import (
     IDS_SHAPE,
     PIECES,
+    UNTAUGHT,
     config,
     dropin,
     graph,
@@ -386,3 +387,44 @@ print("fine")
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=Path.cwd(), check=False)
     assert done.stdout == "fine\n", done.stderr
+
+
+# --- what sees nothing -----------------------------------------------------------------------------------------------
+
+
+def thresholds(escalate: float, *kinds: TextKind) -> bytes:
+    found = {kind: {"benign": 3_000, "escalate": escalate, "block": None} for kind in kinds}
+    return json.dumps({"version": 1, "temperature": 1.0, "kinds": found}).encode()
+
+
+def without_letters(pattern: str) -> bytes:
+    tokenizer = wordpiece()
+    tokenizer.normalizer = normalizers.Replace(Regex(pattern), "")
+    return tokenizer.to_str().encode()
+
+
+def test_thresholds_that_ask_about_no_attack_are_refused(tmp_path: Path) -> None:
+    for folder, escalate in (("high", 1e308), ("just", 6.5)):
+        lookup(tmp_path / folder, calibration=thresholds(escalate, *TextKind))
+        refused(tmp_path / folder, "would not even ask about `Ignore all previous", "`shield model calibrate`")
+        assert load_scorer(tmp_path / folder, seeing=False).manifest.name == "tier1"
+    lookup(tmp_path / "low", calibration=thresholds(5.5, *TextKind))
+    load_scorer(tmp_path / "low")
+    # it is seen as one kind of text at least
+    lookup(tmp_path / "some", calibration=thresholds(1e308, *[kind for kind in TextKind if kind != TextKind.URL]))
+    load_scorer(tmp_path / "some")
+
+
+def test_a_tokenizer_that_drops_letters_leaves_nothing_to_see(tmp_path: Path) -> None:
+    lookup(tmp_path / "calibrated", tokenizer=without_letters("[^ab ]"), calibration=thresholds(2.0, *TextKind))
+    refused(tmp_path / "calibrated", "would not even ask")
+    lookup(tmp_path / "no", tokenizer=without_letters("[b-zA-Z.]|\\Ba|a\\B"))
+    load_scorer(tmp_path / "no", seeing=False)
+    refused(tmp_path / "no", "makes nothing of a plain sentence")
+
+
+def test_a_model_without_thresholds_goes_on_whatever_it_makes_of_the_attack(tmp_path: Path) -> None:
+    lookup(tmp_path / "none", model=graph(table(words=UNTAUGHT)))
+    lookup(tmp_path / "empty", model=graph(table(words=UNTAUGHT)), calibration=CALIBRATION)
+    for folder in ("none", "empty"):
+        assert load_scorer(tmp_path / folder).probe()[0].margin == -4.0
