@@ -30,7 +30,7 @@ _LOOKED_MAX: Final = 1 << 19
 # (U+FDFA), and a million of them took 6 s for each look.
 _SHOWN_MAX: Final = 1 << 20
 _SQUEEZED_MAX: Final = 1 << 16  # of a text that is read together with others; of a long one they read the ends
-_GROWTH: Final = 18  # code points that one becomes in NFKC at most (UAX 15, table 14)
+_GROWTH: Final = 18  # code points that one becomes in NFKC at most (U+FDFA, in Unicode 15)
 _SLICES: Final = 128  # of either: in parts of this size it is found out how long a text becomes
 _VIEW_LEAST: Final = 64  # code points that a view counts for at least: a scan takes 60 us however short it is
 _READ_VIEWS: Final = 8  # of one text, by the classifier: itself and what it hides
