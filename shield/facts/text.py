@@ -26,6 +26,8 @@ from shield.types import TextFact
 __all__ = ["layers", "names_only", "plain", "pointer"]
 
 _MAX_TEXT = 1 << 20  # code points of one string that are looked at
+_GROWTH = 18  # code points that one becomes in NFKC at most (U+FDFA, in Unicode 15)
+_SLICE = 1 << 13  # code points in which it is found out how long a text becomes
 _MAX_LAYERS = 12  # decoded layers of one string
 _MAX_DEPTH = 3
 _MAX_MARKS = 30  # on one letter
@@ -100,6 +102,19 @@ def plain(text: str) -> str:
     return _composed(_INVISIBLE.sub("", _composed(text)))
 
 
+def _within(text: str) -> str:
+    """As much of `text` from its beginning as is no longer than `_MAX_TEXT` when it is plain: one letter may become
+    eighteen (U+FDFA)."""
+    if text.isascii() or len(text) * _GROWTH <= _MAX_TEXT:
+        return text
+    left = _MAX_TEXT
+    for at in range(0, len(text), _SLICE):
+        left -= len(plain(text[at : at + _SLICE]))
+        if left < 0:
+            return text[:at]
+    return text
+
+
 def _composed(text: str) -> str:
     """`text` in NFKC. To put the marks on a letter in order takes a step for each two of them, so of a heap of marks
     there are `_MAX_MARKS` (UAX 15, stream-safe text)."""
@@ -122,8 +137,8 @@ def _heaps() -> re.Pattern[str]:
 def layers(text: str, *, role: str, where: str) -> tuple[tuple[TextFact, ...], bool]:
     """The text made plain (`raw`) and what is encoded in it, each layer named by how it was reached (`base64`,
     `base64+hex` …); and whether all of it was looked at."""
-    whole = len(text) <= _MAX_TEXT
-    text = text[:_MAX_TEXT]
+    looked = _within(text[:_MAX_TEXT])
+    whole, text = len(looked) == len(text), looked
     first = plain(text)
     found = {first: "raw"}
     # what nobody sees may stand between the letters of what is encoded, or be what is encoded
@@ -133,17 +148,19 @@ def layers(text: str, *, role: str, where: str) -> tuple[tuple[TextFact, ...], b
     while queue:
         current, path = queue.pop(0)
         if path.count("+") + bool(path) >= _MAX_DEPTH:
-            whole = whole and all(plain(decoded) in found for _, decoded in _decoded(current, purse))
+            whole = whole and all(plain(_within(decoded)) in found for _, decoded in _decoded(current, purse))
             continue
         for name, decoded in _decoded(current, purse):
-            shown = plain(decoded)
+            looked = _within(decoded)
+            whole = whole and len(looked) == len(decoded)
+            shown = plain(looked)
             if shown in found:
                 continue
             if len(found) > _MAX_LAYERS:
                 return _facts(found, role, where), False
             step = f"{path}+{name}" if path else name
             found[shown] = step
-            queue.append((decoded, step))
+            queue.append((looked, step))
     return _facts(found, role, where), whole and purse.left > 0
 
 

@@ -303,3 +303,13 @@ def test_never_raises(text: str) -> None:
 
 def test_pointer() -> None:
     assert pointer("a/b", "~", 0) == "/a~1b/~0/0"
+
+
+def test_what_grows_when_it_is_made_plain_is_looked_at_as_far_as_it_may_grow() -> None:
+    """U+FDFA becomes eighteen letters."""
+    facts, whole = layers("\ufdfa" * 200_000, role="", where="")
+    assert not whole
+    assert 0 < len(facts[0].text) <= 1 << 20
+    facts, whole = layers("\ufdfa" * 40_000, role="", where="")
+    assert whole
+    assert len(facts[0].text) == 40_000 * 18
