@@ -115,14 +115,14 @@ def test_what_is_kept_opens_with_the_master_key_and_is_what_the_record_commits_t
 
 def test_nothing_of_it_stands_in_the_files_in_clear():
     home = Home()
-    draft = kept(1, b"the PIN is 4711, " + b"x" * 6000)
+    draft = kept(1, b"the PIN of the door is 471108, " + b"x" * 6000)
     with opened(home, create=True) as log:
         log.append(draft)
         shown = repr(draft) + repr(MASTER)
-        for secret in (b"4711", draft.private.salt, MASTER.raw, MASTER.raw.hex().encode()):
+        for secret in (b"of the door is 471108", draft.private.salt, MASTER.raw, MASTER.raw.hex().encode()):
             assert secret not in all_bytes(home)
             assert repr(secret)[2:-1] not in shown
-    assert b"4711" not in all_bytes(home)
+    assert b"of the door is 471108" not in all_bytes(home)
 
 
 def test_without_a_master_key_nothing_is_kept_and_nothing_recorded():
