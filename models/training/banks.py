@@ -8,6 +8,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import takewhile
 from pathlib import Path
 from random import Random
@@ -82,7 +83,7 @@ class Harmless:
     kind: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Pair:
     """What a tool returned, as it was and with somebody else's words in it. Its slots stay as they are."""
 
@@ -90,6 +91,7 @@ class Pair:
     poisoned: str
     family: str
 
+    @cached_property
     def parts(self) -> tuple[str, str, str, str]:
         """What both begin with, where they differ the words of the clean one and of the poisoned one, and what both
         end with."""
@@ -99,7 +101,7 @@ class Pair:
         return self.clean[:start], rest[: len(rest) - end], planted[: len(planted) - end], rest[len(rest) - end :]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Banks:
     """All banks. `slots` maps a name to its words."""
 
@@ -110,6 +112,16 @@ class Banks:
     harmless: tuple[Harmless, ...]
     pairs: tuple[Pair, ...]
     slots: Mapping[str, tuple[str, ...]]
+
+    @cached_property
+    def direct(self) -> tuple[Whole, ...]:
+        """Whole attacks that a user says."""
+        return tuple(whole for whole in self.wholes if whole.direct)
+
+    @cached_property
+    def indirect(self) -> tuple[Whole, ...]:
+        """Whole attacks that stand in what a tool returns."""
+        return tuple(whole for whole in self.wholes if not whole.direct)
 
     def filled(self, text: str, rng: Random, extra: Mapping[str, str] = MappingProxyType({})) -> str:
         """`text` with each slot filled; the same name gets the same word throughout."""

@@ -124,8 +124,7 @@ def attacks(banks: Banks, rng: Random, documents: Sequence[Row] = ()) -> Iterato
             if stands:
                 text, kind = handed(text, kind, rng)
         else:
-            direct = [whole for whole in banks.wholes if whole.direct]
-            whole = rng.choice(direct)
+            whole = rng.choice(banks.direct)
             text, family, kind = banks.filled(whole.text, rng, goal_of(banks, rng)), whole.family, "prose"
             text = cut(text, rng)
             if rng.random() < _DISGUISED:
@@ -206,7 +205,7 @@ def _of_a_pair(banks: Banks, rng: Random, *, poisoned: bool) -> tuple[str, str]:
     pair = rng.choice(banks.pairs)
     if not poisoned and rng.random() < _ELSEWHERE:
         return held(cut(pair.clean, rng), rng.choice(SHORTER)), pair.family
-    before, own, planted, after = pair.parts()
+    before, own, planted, after = pair.parts
     words = planted if poisoned else own
     if words and rng.random() < _DISGUISED / 2:
         words = disguised(words, rng)
@@ -244,9 +243,8 @@ def _opened(document: Row, rng: Random) -> Carrier:
 
 def _injection(banks: Banks, rng: Random) -> tuple[str, str]:
     """What somebody slips into a document: a goal with its lead, or a whole text; and its family."""
-    indirect = [whole for whole in banks.wholes if not whole.direct]
-    if indirect and rng.random() < _INDIRECT_WHOLES:
-        whole = rng.choice(indirect)
+    if banks.indirect and rng.random() < _INDIRECT_WHOLES:
+        whole = rng.choice(banks.indirect)
         text, family = banks.filled(whole.text, rng, goal_of(banks, rng)), whole.family
     else:
         lead = rng.choice(banks.leads)

@@ -48,9 +48,9 @@ def warm(folder: Path, shape: Shape, rows: Sequence[Sequence[int]]) -> DebertaV2
     model = DebertaV2ForSequenceClassification(_config(len(rows), 384, len(shape.layers), 12, 1536, shape))
     state = model.state_dict()
     words = weights["embeddings.word_embeddings.weight"] + weights["embeddings.token_type_embeddings.weight"][0]
-    mean = words.mean(0)  # a piece of which nothing is known
+    mean, spread = words.mean(0), words.std(0)  # of a piece of which nothing is known
     state["deberta.embeddings.word_embeddings.weight"] = torch.stack(
-        [words[list(found)].mean(0) if found else mean + torch.randn_like(mean) * words.std(0) for found in rows]
+        [words[list(found)].mean(0) if found else mean + torch.randn_like(mean) * spread for found in rows]
     )
     state["deberta.embeddings.position_embeddings.weight"] = weights["embeddings.position_embeddings.weight"][
         : shape.length

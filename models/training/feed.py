@@ -100,7 +100,7 @@ def batched(
 ) -> Iterator[Batch]:
     """`rows` in batches of about the same length each."""
     while chunk := list(islice(rows, max(1, together // size) * size)):
-        ids = [vocabulary.encode(row.text, row.kind, length) for row in chunk]
+        ids = vocabulary.encoded(chunk, length)
         order = sorted(range(len(chunk)), key=lambda place: len(ids[place]))
         starts = list(range(0, len(order), size))
         rng.shuffle(starts)

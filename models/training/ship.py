@@ -155,7 +155,7 @@ def _rows(run: Path, *names: str) -> dict[str, Json]:
 def _parity(trained: Path, single: Path, small: Path, held: Sequence[Row], limits: Limits) -> Mapping[str, Parity]:
     vocabulary = Vocabulary(tokenizer=Tokenizer.from_file(str(trained / "tokenizer.json")), rows=())
     drawn = Random(len(held)).sample(held, min(_PARITY_ROWS, len(held)))
-    ids = [vocabulary.encode(row.text, row.kind, WINDOW) for row in drawn]
+    ids = vocabulary.encoded(drawn, WINDOW)
     model = WithWide(DebertaV2ForSequenceClassification.from_pretrained(trained), load_wide(trained)).eval()
     found = {name: compared(graph, model, ids) for name, graph in (("single", single), ("int8", small))}
     if found["single"].margin > limits.margin:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from functools import cache
 from types import MappingProxyType
 
 __all__ = ["ENGLISH", "LATIN", "tongue", "tongue_of"]
@@ -44,15 +45,20 @@ def tongue(text: str) -> str:
     if read.isascii():
         return ENGLISH
     found: Counter[str] = Counter()
-    for letter in read:
-        code = ord(letter)
-        group = next((name for first, last, name in _BLOCKS if first <= code <= last and letter.isalpha()), None)
+    for letter, times in Counter(read).items():
+        group = _group(letter)
         if group is not None:
-            found[group] += 1
+            found[group] += times
     if found["japanese"] > _KANA * found["chinese"]:
         return "japanese"
     group, count = max(found.items(), key=lambda one: one[1], default=(ENGLISH, 0))
     return group if count >= _FEW * len(read) else ENGLISH
+
+
+@cache
+def _group(letter: str) -> str | None:
+    code = ord(letter)
+    return next((name for first, last, name in _BLOCKS if first <= code <= last and letter.isalpha()), None)
 
 
 def tongue_of(language: str) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
-from models.training.row import KINDS
+from models.training.row import KINDS, Row
 
 __all__ = ["SPECIAL", "UNKNOWN", "Vocabulary", "build_vocabulary"]
 
@@ -35,8 +35,14 @@ class Vocabulary:
 
     def encode(self, text: str, kind: str, length: int) -> list[int]:
         """`[CLS] [kind] pieces [SEP]`, at most `length` of them."""
-        ids = self.tokenizer.encode(text, add_special_tokens=False).ids[: length - 3]
-        return [1, SPECIAL.index(f"[{kind}]"), *ids, 2]
+        return self.encoded([Row(text=text, label=0, kind=kind, family="")], length)[0]
+
+    def encoded(self, rows: Sequence[Row], length: int) -> list[list[int]]:
+        """The same of many texts."""
+        found = self.tokenizer.encode_batch_fast([row.text for row in rows], add_special_tokens=False)
+        return [
+            [1, SPECIAL.index(f"[{row.kind}]"), *one.ids[: length - 3], 2] for row, one in zip(rows, found, strict=True)
+        ]
 
 
 def build_vocabulary(pretrained: Path, texts: Iterable[str]) -> Vocabulary:

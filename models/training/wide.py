@@ -79,7 +79,7 @@ def fit_wide(rows: Iterator[Row], vocabulary: Vocabulary, count: int, log: TextI
     left, losses = count, []
     while left > 0:
         batch = list(islice(rows, min(_BATCH, left)))
-        tokens = padded([vocabulary.encode(row.text, row.kind, length) for row in batch])
+        tokens = padded(vocabulary.encoded(batch, length))
         labels = torch.tensor([row.label for row in batch], dtype=torch.float32)
         loss = nn.functional.binary_cross_entropy_with_logits(wide(tokens, _mask(tokens)), labels)
         loss.backward()

@@ -1,5 +1,6 @@
 """What fits into a window of the classifier: about 128 pieces of a text."""
 
+import re
 from random import Random
 
 __all__ = ["SHORTER", "WINDOW", "around", "cut", "held", "weight"]
@@ -8,6 +9,7 @@ WINDOW = 520  # Latin characters: about what 128 tokens hold; letters of other s
 SHORTER = (WINDOW, WINDOW, 320, 220)  # texts come in all lengths, and short ones train faster
 _LATIN = 0x250
 _RARE = 4
+_OTHER = re.compile(f"[{chr(_LATIN)}-\U0010ffff]")
 _WHOLE = 0.6  # of the documents that fit a window with what was slipped in, how many are left whole
 
 
@@ -31,7 +33,7 @@ def around(before: str, text: str, after: str, rng: Random) -> str:
 
 def weight(text: str) -> int:
     """In Latin letters: those of other scripts are a piece each."""
-    return len(text) if text.isascii() else sum(1 if ord(letter) < _LATIN else _RARE for letter in text)
+    return len(text) if text.isascii() else len(text) + (_RARE - 1) * len(_OTHER.findall(text))
 
 
 def held(text: str, room: int) -> str:

@@ -70,7 +70,7 @@ def test_pairs_are_the_same_document_with_and_without_a_few_words(banks, unseen)
         clean, poisoned = ({text[at : at + 5] for at in range(len(text) - 4)} for text in (pair.clean, pair.poisoned))
         assert len(clean & poisoned) > 0.5 * len(clean), pair.clean
         assert poisoned - clean, pair.poisoned
-        before, own, planted, after = pair.parts()
+        before, own, planted, after = pair.parts
         assert (before + own + after, before + planted + after) == (pair.clean, pair.poisoned)
 
 

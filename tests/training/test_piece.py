@@ -39,7 +39,7 @@ def test_of_a_pair_the_place_is_read_where_its_documents_differ():
     pair = Pair(
         clean="a " * 400 + "calm " + "b " * 400, poisoned="a " * 400 + "storm now " + "b " * 400, family="twins"
     )
-    assert pair.parts() == ("a " * 400, "calm", "storm now", " " + "b " * 400)
+    assert pair.parts == ("a " * 400, "calm", "storm now", " " + "b " * 400)
     banks = replace(load_banks(BANKS), pairs=(pair,))
     for make, words, share in ((attacks, "storm now", 0.7), (harmless, "calm", 0.35)):
         found = [row for row in islice(make(banks, Random(3)), 3_000) if row.family == "twins"]

@@ -2,6 +2,7 @@
 
 import pytest
 
+from models.training.row import KINDS, Row
 from models.training.vocabulary import SPECIAL, build_vocabulary, wordpiece
 
 KNOWN = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "open", "the", "menu", "unused", *"abcdefghijklmnopqrstuvwxyz.")
@@ -56,3 +57,11 @@ def test_the_same_texts_give_the_same_pieces(built, tmp_path):
     wordpiece(vocabulary).save(str(tmp_path / "tokenizer.json"))
     texts = [f"open the menu, the {'x' * n}" for n in range(9)] + [CHINESE, GERMAN] * 9
     assert build_vocabulary(tmp_path, texts).tokenizer.to_str() == built.tokenizer.to_str()
+
+
+def test_many_texts_are_read_as_each_alone(built):
+    rows = [Row(text=text, label=0, kind=kind, family="f") for kind in KINDS for text in ("Der Bär", "a " * 300, "")]
+    together = built.encoded(rows, 16)
+    assert together == [built.encode(row.text, row.kind, 16) for row in rows]
+    assert [ids[1] for ids in together[::3]] == [SPECIAL.index(f"[{kind}]") for kind in KINDS]
+    assert [len(ids) for ids in together[:3]] == [len(together[0]), 16, 3]
