@@ -21,6 +21,7 @@ def course_in(folder: Path, *, start: Path | None = None) -> Course:
         guess_steps=begun,
         judge_steps=begun,
         settle_steps=2,
+        times=2,
         batch=4,
         wide_rows=64,
         start=start,

@@ -12,6 +12,7 @@ from models.training.reopened import ReopenError
 
 ROOT = Path(__file__).resolve().parents[2]
 LOG = "train.log"
+_SETTLED = 800  # batches of a model that goes on
 
 
 def main() -> None:
@@ -26,7 +27,10 @@ def main() -> None:
     reader.add_argument("--start", type=Path, help="a shipped model's folder: nothing is guessed or judged, it settles")
     reader.add_argument("--guess-steps", type=int, default=2_400, help="batches whose hidden pieces it guesses first")
     reader.add_argument("--judge-steps", type=int, default=3_200, help="batches that it then learns to judge")
-    reader.add_argument("--settle-steps", type=int, default=800, help="batches that it judges at a lower rate at last")
+    reader.add_argument("--times", type=int, default=4, help="how often it does so; the mean of the weights is kept")
+    reader.add_argument(
+        "--settle-steps", type=int, help="batches that it judges at a lower rate at last; 800 with --start"
+    )
     reader.add_argument("--batch", type=int, default=512, help="texts in a batch")
     reader.add_argument("--workers", type=int, default=writers(), help="processes that write texts; 0: none but this")
     reader.add_argument("--wide-rows", type=int, default=1_000_000, help="texts that the wide part sees")
@@ -45,7 +49,8 @@ def main() -> None:
         layers=tuple(int(layer) for layer in given.layers.split(",")),
         guess_steps=0 if given.start else given.guess_steps,
         judge_steps=0 if given.start else given.judge_steps,
-        settle_steps=given.settle_steps,
+        settle_steps=given.settle_steps if given.settle_steps is not None else _SETTLED if given.start else 0,
+        times=given.times,
         batch=given.batch,
         workers=given.workers,
         start=given.start,

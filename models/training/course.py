@@ -1,9 +1,14 @@
 """A whole training in a folder: tokenizer, an encoder that has guessed hidden pieces, the classifier that it becomes,
-half the way that more texts at a lower rate then take it, its wide part, rows to score.
+its wide part, rows to score.
+
+What judges is trained several times from the same beginning, on other texts each time, and goes on as the mean of their
+weights: what a single run makes of an attack of which it has read little is luck (Wortsman et al. 2022, "Model soups").
+
+A shipped model may go on instead: with more texts at a lower rate it settles, half of the way, which teaches it what is
+new in the banks in an hour of a CPU.
 
 A stage of training is skipped where its result is there, so a run that was cut off is started again with the same
-command, and after the banks have grown a folder whose `settled/` was removed learns what is new in an hour of a CPU.
-So does one that starts from a shipped model, which stands for the first two stages."""
+command."""
 
 import hashlib
 import json
@@ -24,7 +29,7 @@ from models.training.banks import BANKS, Banks, digests, load_banks
 from models.training.documents import DOCUMENTS, documents
 from models.training.encoder import Shape, pretrained_folder, warm
 from models.training.feed import Feed, mixed
-from models.training.fit import Guess, Judge, Plan, fit, keep, started
+from models.training.fit import Guess, Judge, Plan, best_device, fit, keep, started
 from models.training.forward import halved, margins
 from models.training.held import calibration, held
 from models.training.mistaken import MISTAKEN, mistaken
@@ -62,7 +67,8 @@ class CourseError(ValueError):
 class Course:
     """`data` holds third-party rows and may be missing; so may `dojo`, AgentDojo's wheel, and `web`, a folder with
     archives of pages. Steps are batches of `batch` texts, which `workers` processes draw; `wide_rows` are texts.
-    `start` is the folder of a shipped model to go on from: its tokenizer stays, and all that it does is settle."""
+    What judges is trained `times` times. `start` is the folder of a shipped model to go on from: its tokenizer stays,
+    and all that it does is settle. Without one it settles for no step unless told to."""
 
     folder: Path
     data: Path
@@ -73,6 +79,7 @@ class Course:
     guess_steps: int
     judge_steps: int
     settle_steps: int
+    times: int
     batch: int
     wide_rows: int
     workers: int = 0
@@ -121,6 +128,7 @@ def _settings(course: Course) -> dict[str, object]:
         "guess_steps": course.guess_steps,
         "judge_steps": course.judge_steps,
         "settle_steps": course.settle_steps,
+        "times": course.times,
         "batch": course.batch,
         "workers": course.workers,
         "rate": _RATE,
@@ -205,9 +213,12 @@ def _settled(course: Course, feed: Feed) -> DebertaV2ForSequenceClassification:
         return DebertaV2ForSequenceClassification.from_pretrained(folder).eval()
     model = _judged(course, feed)
     folder.mkdir(exist_ok=True)
+    if not course.settle_steps:
+        _kept(model, folder)
+        return model
     path = folder / "mistaken.jsonl"
     if not path.exists():
-        write_rows(path, mistaken(feed.pool, feed.vocabulary, model))
+        write_rows(path, mistaken(feed.pool, feed.vocabulary, model.to(best_device())))
     feed = replace(feed, pool=[*feed.pool, *read_rows(path)])
     plan = Plan(steps=course.settle_steps, rate=_LATE, embeddings=_EMBEDDINGS)
     before = {name: weight.clone() for name, weight in model.state_dict().items()}
@@ -220,10 +231,23 @@ def _settled(course: Course, feed: Feed) -> DebertaV2ForSequenceClassification:
 
 
 def _judge(course: Course, feed: Feed, model: DebertaV2ForSequenceClassification, folder: Path, plan: Plan) -> None:
-    folder.mkdir(exist_ok=True)
-    torch.manual_seed(course.seed)
-    batches = feed.batches(f"{course.seed} {folder.name} {started(folder)}")
-    fit(Judge(model, hidden=_HIDDEN), batches, plan, folder, course.log)
+    """Makes `model` the mean of what it becomes each time; those are kept in folders of `folder`."""
+    before = {name: weight.clone() for name, weight in model.state_dict().items()}
+    mean = {name: torch.zeros_like(weight) for name, weight in before.items()}
+    for time in range(course.times):
+        once = folder / str(time)
+        if (once / _WEIGHTS).exists():
+            model.load_state_dict(DebertaV2ForSequenceClassification.from_pretrained(once).state_dict())
+        else:
+            once.mkdir(parents=True, exist_ok=True)
+            model.load_state_dict(before)
+            torch.manual_seed(course.seed + time)
+            batches = feed.batches(f"{course.seed} {folder.name} {time} {started(once)}")
+            fit(Judge(model, hidden=_HIDDEN), batches, plan, once, course.log)
+            keep(model, once)
+        for name, weight in model.state_dict().items():
+            mean[name] += weight.to(mean[name].device) / course.times
+    model.load_state_dict(mean)
 
 
 def _kept(model: DebertaV2ForSequenceClassification, folder: Path) -> None:
@@ -246,5 +270,5 @@ def _wide(
 ) -> Wide:
     draw = mixed(banks, pool, Random(f"{course.seed} wide"))
     wide = fit_wide(draw, vocabulary, course.wide_rows, course.log)
-    ids = [vocabulary.encode(row.text, row.kind, 128) for row in islice(draw, _MATCHED_ROWS)]
+    ids = vocabulary.encoded(list(islice(draw, _MATCHED_ROWS)), 128)
     return matched(wide, ids, margins(trained, ids))

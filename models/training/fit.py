@@ -17,7 +17,7 @@ from transformers import DebertaV2ForSequenceClassification
 from models.training.forward import halved, logits, states
 from models.training.vocabulary import SPECIAL, UNKNOWN
 
-__all__ = ["Batch", "Guess", "Judge", "Plan", "Task", "fit", "keep", "started"]
+__all__ = ["Batch", "Guess", "Judge", "Plan", "Task", "best_device", "fit", "keep", "started"]
 
 _CHECKPOINT = "checkpoint.pt"
 _CHECKPOINT_S = 300.0
@@ -119,7 +119,7 @@ def fit(
 ) -> None:
     """Trains what `task` is made of. A run that was cut off goes on from `folder/checkpoint.pt`, with the batches that
     it is given: see `started`. The checkpoint stays until `keep`."""
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    device = best_device()
     task.to(device).train()
     optimizer = _optimizer(task, plan)
     saved = folder / _CHECKPOINT
@@ -152,6 +152,11 @@ def fit(
             _save(saved, task, optimizer, step)
             last_saved = clock()
     task.eval()
+
+
+def best_device() -> torch.device:
+    """A GPU where there is one."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def keep(model: DebertaV2ForSequenceClassification, folder: Path) -> None:

@@ -5,6 +5,7 @@ import os
 import shutil
 import string
 import warnings
+from dataclasses import replace
 
 import pytest
 
@@ -70,6 +71,34 @@ def test_an_encoder_that_was_judged_settles_and_does_so_again_when_that_is_remov
     run(course)
     assert (begun / TRAINED_FOLDER / _WEIGHTS).read_bytes() == settled
     assert (begun / "judged" / _WEIGHTS).read_bytes() == judged
+
+
+def test_what_is_kept_is_the_mean_of_what_it_became_each_time(begun, monkeypatch):
+    monkeypatch.setattr("models.training.course._WAY", 1.0)
+    run(course_in(begun))
+    kept, *each = (load_file(begun / TRAINED_FOLDER / part / _WEIGHTS) for part in (".", "0", "1"))
+    assert any(not torch.equal(each[0][name], each[1][name]) for name in kept)
+    for name, weight in kept.items():
+        torch.testing.assert_close(weight, (each[0][name] + each[1][name]) / 2)
+
+
+def test_what_it_became_once_is_not_trained_again(begun):
+    run(course_in(begun))
+    whole = (begun / TRAINED_FOLDER / _WEIGHTS).read_bytes()
+    first = begun / TRAINED_FOLDER / "0" / _WEIGHTS
+    before = first.stat().st_mtime_ns
+    (begun / TRAINED_FOLDER / _WEIGHTS).unlink()
+    shutil.rmtree(begun / TRAINED_FOLDER / "1")
+    run(course_in(begun))
+    assert first.stat().st_mtime_ns == before
+    assert (begun / TRAINED_FOLDER / _WEIGHTS).read_bytes() == whole
+
+
+def test_where_it_settles_for_no_step_it_stays_as_it_was_judged(begun):
+    run(replace(course_in(begun), settle_steps=0))
+    judged, settled = load_file(begun / "judged" / _WEIGHTS), load_file(begun / TRAINED_FOLDER / _WEIGHTS)
+    assert all(torch.equal(settled[name], weight) for name, weight in judged.items())
+    assert not (begun / TRAINED_FOLDER / "mistaken.jsonl").exists()
 
 
 def test_it_goes_half_of_the_way_that_it_settles(begun, monkeypatch):
