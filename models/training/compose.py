@@ -66,6 +66,8 @@ _NEEDS_A_DOCUMENT = (
     "af_short",
     "ck_2",
     "ck_4",
+    "dc_bare",
+    "dc_leads",
 )
 # Leads that a user may type as well, for what they set aside is not their own.
 _TYPED = ("blunt_over",)
