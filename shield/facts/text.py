@@ -3,156 +3,40 @@
 Everything here is bounded: how many strings, how long, how deep, how many layers. What is cut is said to the caller.
 """
 
-import base64
-import binascii
-import codecs
 import re
-import unicodedata
-import zlib
-from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import cache
-from types import MappingProxyType
-from urllib.parse import unquote
 
-import re2  # type: ignore[import-untyped]  # the wheel ships no types
-
-from shield.facts.text_codes import from_bits, from_hex_numbers, from_numbers, within_base64
-from shield.facts.text_scattered import digits_in_dump, gathered, words_apart
-from shield.facts.text_shifts import shifted
-from shield.facts.text_words import COMMON, words_of
+from shield.facts.text_encodings import Purse, decoded
+from shield.facts.text_plain import plain, within
 from shield.types import TextFact
 
-__all__ = ["layers", "names_only", "plain", "pointer"]
+__all__ = ["layers", "names_only", "pointer"]
 
 _MAX_TEXT = 1 << 20  # code points of one string that are looked at
-_GROWTH = 18  # code points that one becomes in NFKC at most (U+FDFA, in Unicode 15)
-_SLICE = 1 << 13  # code points in which it is found out how long a text becomes
 _MAX_LAYERS = 12  # decoded layers of one string
 _MAX_DEPTH = 3
-_MAX_MARKS = 30  # on one letter
-_MAX_INFLATED = 1 << 17  # bytes that are unpacked of one string, all together
-_MAX_MEMBERS = 16  # of what is packed, one behind the other
-_PACKED = (b"\x78", b"\x1f\x8b")
-_MAX_PERCENT = 8  # times that a string may be percent-encoded and still is one layer
-_LEAST = 16  # characters: shorter runs decode to something by chance
 
-_BASE64 = re2.compile(r"[A-Za-z0-9+/_-]{16,}={0,2}")
-_HEX = re2.compile(r"(?:[0-9a-fA-F]{2}){8,}|(?:\\x[0-9a-fA-F]{2}){4,}|(?:[0-9a-fA-F]{2}[ :]){7,}[0-9a-fA-F]{2}")
-_BASE32 = re2.compile(r"\b(?:[A-Z2-7]{24,}|[a-z2-7]{24,})={0,6}")
-# letters by their codes, whatever stands between them: `83, 89`, `83-89`, `chr(83)+chr(89)`
-_NUMBERS = re2.compile(r"(?:[0-9]{2,8}[^0-9]{1,32}){15,}[0-9]{2,8}")
-_HEX_NUMBERS = re2.compile(
-    r"(?:(?:0[xX]|[uU]\+)?[0-9a-fA-F]{2,8}[\s,;.:|/+\"'-]{1,6}){15,}(?:0[xX]|[uU]\+)?[0-9a-fA-F]{2,8}"
-    r"|(?:\\[xuU{']{0,2}[0-9a-fA-F]{2,8}[\s,;}]{0,6}){16,}"
-)
-_BITS = re2.compile(r"[01]{128,}")
-_PERCENT = re.compile(r"%(?:u[0-9a-fA-F]{4}|[0-9a-fA-F]{2})(?:%(?:u[0-9a-fA-F]{4}|[0-9a-fA-F]{2}))*")
-_UNIT = re.compile(r"%u([0-9a-fA-F]{4})")
-_NAMED = re.compile(r"\\N\{([A-Za-z0-9 -]{2,90})\}")
-_LEAST_NAMED = 4  # letters by their names, from which on a text is written in them
-_MAX_APART = 16  # decoded runs that are looked for in vain in what all of them spell
-# RFC 2045, section 6.7, by what no setting and no query has: lines that go on, an equals sign, or three in a row
-_IS_QUOTED = re.compile(r"=\r?\n[^\n]*=(?:\r?\n|[0-9A-F]{2})|=3D|(?:=[0-9A-Fa-f]{2}){3}")
-# in small letters only three in a row
-_QUOTED = re.compile(r"=(?:[0-9A-Fa-f]{2}(?:=[0-9A-Fa-f]{2}){2,}|[0-9A-F]{2}(?:=[0-9A-F]{2})*)")
-# RFC 2047, section 2; what parts two of them is not shown
-_WORD = re.compile(r"=\?([\w.:-]{1,40})(?:\*[\w-]{0,40})?\?([bBqQ])\?([^?\s]*)\?=", re.ASCII)
-_WORDS = re.compile(rf"(?:{_WORD.pattern}(?:\s+(?==\?))?)+", re.ASCII)
-# of Python's there are some that take a step for each two letters
-_CHARSETS = re.compile(
-    r"us-ascii|utf-?(?:8|16(?:le|be)?)|iso-8859-\d{1,2}|windows-\d{3,4}|koi8-[ru]|big5|gb(?:k|2312|18030)|shift_jis"
-    r"|euc-(?:jp|kr)|iso-2022-(?:jp|kr)",
-    re.IGNORECASE,
-)
-_TURNED = frozenset(codecs.encode(word, "rot13") for word in COMMON)
-_ANY_TURNED = re2.compile(rf"(?i)\b(?:{'|'.join(sorted(_TURNED))})\b")
-
-# Default ignorable code points and fillers that a reader does not see (Unicode 15, DerivedCoreProperties.txt), tags,
-# variation selectors, and the bidirectional controls of CVE-2021-42574.
-_INVISIBLE = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164"
-    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
-    "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
-)
-_CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
-_NO_CONTROLS = MappingProxyType({code: None for code in (*range(0x20), 0x7F) if chr(code) not in "\t\n\r"})
-# Colours, places of the cursor (ECMA-48, section 8.3) and links as programs write them for a terminal. What else could
-# be such a sequence keeps its letters: words could be spelled of what a terminal takes for commands.
-_LINK = re.compile(r"\x1b\]8;([^;\s\x07\x1b]{0,256});([^\s\x07\x1b]{0,2048})(?:\x07|\x1b\\)")
-_TERMINAL = re.compile(
-    r"(?:\x1b\[|\x9b)\??[0-9;:]{0,64}[ABCDEFGHJKSTfhlmnsu]|\x1b[()][0AB]|\x1b[=>]"
-    rf"|{_LINK.pattern}"
-)
-_LEAST_HEAP = 100
-_FOREIGN = re.compile(rf"[^\x00-\x7f]{{{_LEAST_HEAP}}}")
-_TAGS = re.compile("[\U000e0020-\U000e007e]+")
-_SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]+")
-_LEAST_UNSEEN = 4  # characters that nobody sees, from which on they may spell something
 _NAME = re.compile(r"[\w.$-]{1,19}", re.ASCII)
-
-
-def plain(text: str) -> str:
-    """`text` in NFKC without what a reader does not see, what tells a terminal its colours among it; line breaks and
-    tabs stay."""
-    if "\x1b" in text or "\x9b" in text:
-        text = _TERMINAL.sub("", text)
-    if text.isascii():
-        return text.translate(_NO_CONTROLS)
-    return _composed(_INVISIBLE.sub("", _composed(text)))
-
-
-def _within(text: str) -> str:
-    """As much of `text` from its beginning as is no longer than `_MAX_TEXT` when it is plain: one letter may become
-    eighteen (U+FDFA)."""
-    if text.isascii() or len(text) * _GROWTH <= _MAX_TEXT:
-        return text
-    left = _MAX_TEXT
-    for at in range(0, len(text), _SLICE):
-        left -= len(plain(text[at : at + _SLICE]))
-        if left < 0:
-            return text[:at]
-    return text
-
-
-def _composed(text: str) -> str:
-    """`text` in NFKC. To put the marks on a letter in order takes a step for each two of them, so of a heap of marks
-    there are `_MAX_MARKS` (UAX 15, stream-safe text)."""
-    # to count bytes is quicker than to look for so many letters in a row
-    if len(text.encode("utf-8", "surrogatepass")) - len(text) >= _LEAST_HEAP and _FOREIGN.search(text):
-        text = _heaps().sub(r"\1", text)
-    return unicodedata.normalize("NFKC", text)
-
-
-@cache
-def _heaps() -> re.Pattern[str]:
-    # also letters that fall apart into marks without being one, such as U+0F73
-    letters = [chr(code) for code in range(0x300, 0x1F000) if not 0xD800 <= code < 0xE000]
-    marks = "".join(
-        letter for letter in letters if all(map(unicodedata.combining, unicodedata.normalize("NFKD", letter)))
-    )
-    return re.compile(rf"([{marks}]{{{_MAX_MARKS}}})[{marks}]+")
 
 
 def layers(text: str, *, role: str, where: str) -> tuple[tuple[TextFact, ...], bool]:
     """The text made plain (`raw`) and what is encoded in it, each layer named by how it was reached (`base64`,
     `base64+hex` …); and whether all of it was looked at."""
-    looked = _within(text[:_MAX_TEXT])
+    looked = _looked(text[:_MAX_TEXT])
     whole, text = len(looked) == len(text), looked
     first = plain(text)
     found = {first: "raw"}
     # what nobody sees may stand between the letters of what is encoded, or be what is encoded
     queue = [(text, "")] if first == text else [(text, ""), (first[:_MAX_TEXT], "")]
     # INVARIANT: every entry of `queue` is no longer than `_MAX_TEXT` and at most `_MAX_DEPTH` steps from the text.
-    purse = _Purse()
+    purse = Purse()
     while queue:
         current, path = queue.pop(0)
         if path.count("+") + bool(path) >= _MAX_DEPTH:
-            whole = whole and all(plain(_within(decoded)) in found for _, decoded in _decoded(current, purse))
+            whole = whole and all(plain(_looked(inner)) in found for _, inner in decoded(current, purse))
             continue
-        for name, decoded in _decoded(current, purse):
-            looked = _within(decoded)
-            whole = whole and len(looked) == len(decoded)
+        for name, inner in decoded(current, purse):
+            looked = _looked(inner)
+            whole = whole and len(looked) == len(inner)
             shown = plain(looked)
             if shown in found:
                 continue
@@ -164,11 +48,9 @@ def layers(text: str, *, role: str, where: str) -> tuple[tuple[TextFact, ...], b
     return _facts(found, role, where), whole and purse.left > 0
 
 
-@dataclass(slots=True)
-class _Purse:
-    """How many bytes may still be unpacked."""
-
-    left: int = _MAX_INFLATED
+def _looked(text: str) -> str:
+    # what is ASCII becomes no longer
+    return text if text.isascii() else within(text, _MAX_TEXT)
 
 
 def pointer(*keys: str | int) -> str:
@@ -183,230 +65,3 @@ def names_only(key: str) -> bool:
 
 def _facts(found: dict[str, str], role: str, where: str) -> tuple[TextFact, ...]:
     return tuple(TextFact(role=role, where=where, layer=layer, text=text) for text, layer in found.items())
-
-
-def _decoded(text: str, purse: _Purse) -> Iterable[tuple[str, str]]:
-    """What `text` holds in one encoding or another, as far as it looks like text."""
-    if len(text) < 4:
-        return
-    if not text.isascii():
-        yield from _unseen(text)
-    if "\x1b]8;" in text and _LINK.search(text):
-        # a terminal shows no address, and who reads the text as it stands is shown each
-        yield "links", _LINK.sub(_from_link, text)
-    if "\b" in text or "\x7f" in text:
-        yield "struck", _struck(text)
-    if "=?" in text and _WORD.search(text):
-        yield "words", _WORDS.sub(_from_words, text)
-    if _PERCENT.search(text):
-        decoded = text
-        for _ in range(_MAX_PERCENT):
-            decoded = _PERCENT.sub(_from_percent, before := decoded)
-            if decoded == before:
-                break
-        yield "percent", decoded
-    if len(text) < _LEAST:
-        return
-    if "\\N{" in text:
-        written, named = _NAMED.subn(_from_name, text)
-        if named >= _LEAST_NAMED:
-            yield "names", written
-    if "=" in text and _IS_QUOTED.search(text):
-        yield "quoted", _from_quoted(text)
-    yield from _in_runs(text, purse)
-    yield from shifted(text)
-    if _ANY_TURNED.search(text):
-        # lines may be too short to show it where the text as a whole does; or one of them stands among plain ones
-        least = 0 if _is_turned(text) else 2
-        turned = [line for line in text.splitlines() if _is_turned(line, least)]
-        if turned:
-            yield "rot13", codecs.decode("\n".join(turned), "rot13")
-
-
-def _in_runs(text: str, purse: _Purse) -> Iterable[tuple[str, str]]:
-    """What runs of signs or numbers spell, and such runs that other signs stand between."""
-    # what goes on over many lines is told before its lines are, which are parts of it
-    told = {"base64": "", "hex": ""}
-    spellings = [("hex", digits) for digits in digits_in_dump(text)] + list(gathered(text))
-    for name, run in spellings:
-        spelled = (_from_hex if name == "hex" else _from_base64)(run, purse)
-        if spelled is not None:
-            told[name] += spelled + "\n"
-            yield name, spelled
-    yield from words_apart(text)
-    within = within_base64(text)
-    if within is not None:
-        told["base64"] = f"{within}\n{told['base64']}"
-        yield "base64", within
-    for name, pattern, decode in _RUNS:
-        runs = dict.fromkeys(match[0] for match in pattern.finditer(text))
-        found = (spelled for run in runs if (spelled := decode(run, purse)) is not None)
-        for spelled in _apart(found, told[name]) if told.get(name) else found:
-            yield name, spelled
-
-
-def _apart(found: Iterable[str], within: str) -> Iterable[str]:
-    """What of `found` does not stand in `within`, in whose order they are: lines of one text say nothing by themselves.
-    Each one that is missed takes a look at all of it, so after `_MAX_APART` of them the others are told unseen."""
-    at = missed = 0
-    for spelled in found:
-        place = within.find(spelled, at) if missed < _MAX_APART else -1
-        if place < 0:
-            missed += 1
-            yield spelled
-        else:
-            at = place
-
-
-def _unseen(text: str) -> Iterable[tuple[str, str]]:
-    """What tags (a letter each) and variation selectors (a byte each) spell, wherever in `text` they stand."""
-    # only what begins with one of these bytes can be one: to look for them is quick
-    raw = text.encode("utf-8", "surrogatepass")
-    if b"\xf3\xa0" not in raw and b"\xef\xb8" not in raw:
-        return
-    tags = "".join(_TAGS.findall(text))
-    if len(tags) >= _LEAST_UNSEEN:
-        yield "tags", "".join(chr(ord(tag) - 0xE0000) for tag in tags)
-    selectors = "".join(_SELECTORS.findall(text))
-    if len(selectors) >= _LEAST_UNSEEN:
-        places = [ord(selector) for selector in selectors]
-        spelled = _text(bytes(place - 0xFE00 if place < 0xE0100 else place - 0xE0100 + 16 for place in places))
-        if spelled is not None:
-            yield "selectors", spelled
-
-
-def _is_turned(text: str, least: int = 2) -> bool:
-    """Whether `text` holds `least` common words turned, and more of them than plain ones; or none of either."""
-    words = words_of(text)
-    turned, common = len(words & _TURNED), len(words & COMMON)
-    return turned >= least and (turned > common or not turned + common)
-
-
-def _from_link(match: re.Match[str]) -> str:
-    return f" {match[1]} {match[2]} " if match[1] or match[2] else ""
-
-
-def _struck(text: str) -> str:
-    """What of `text` is left on paper where letters are struck over each other, or were deleted (nroff's bold: `b`, a
-    step back, `b`)."""
-    kept: list[str] = []
-    for letter in text:
-        if letter not in "\b\x7f":
-            kept.append(letter)
-        elif kept and kept[-1] != "\n":
-            kept.pop()
-    return "".join(kept)
-
-
-def _from_words(match: re.Match[str]) -> str:
-    words = _WORD.findall(match[0])
-    # a letter may begin in one of them and end in the next
-    raw = b"".join(_from_word(encoding.lower(), word.encode("utf-8", "surrogatepass")) for _, encoding, word in words)
-    try:
-        return raw.decode(words[0][0] if _CHARSETS.fullmatch(words[0][0]) else "utf-8", "replace")
-    except LookupError:
-        return raw.decode("utf-8", "replace")
-
-
-def _from_word(encoding: str, word: bytes) -> bytes:
-    try:
-        return base64.b64decode(word + b"===") if encoding == "b" else binascii.a2b_qp(word, header=True)
-    except binascii.Error:
-        return word
-
-
-def _from_percent(match: re.Match[str]) -> str:
-    units = _UNIT.sub(lambda unit: chr(int(unit[1], 16)), match[0])
-    return unquote(units.encode("utf-16", "surrogatepass").decode("utf-16", "replace"), errors="replace")
-
-
-def _from_name(match: re.Match[str]) -> str:
-    try:
-        return unicodedata.lookup(match[1])
-    except KeyError:
-        return match[0]
-
-
-def _from_base64(run: str, purse: _Purse) -> str | None:
-    body = run.rstrip("=").replace("-", "+").replace("_", "/")
-    # A character more than whole quadruples cannot be base64.
-    if len(body) % 4 == 1:
-        body = body[:-1]
-    try:
-        return _text(_inflated(base64.b64decode(body + "=" * (-len(body) % 4)), purse))
-    except (binascii.Error, ValueError):
-        return None
-
-
-def _from_hex(run: str, _purse: _Purse) -> str | None:
-    try:
-        return _text(bytes.fromhex(run.replace("\\x", "").replace(":", " ")))
-    except ValueError:
-        return None
-
-
-def _from_base32(run: str, _purse: _Purse) -> str | None:
-    # what is in small letters has digits among them, or is a word
-    if run.isalpha() and run.islower():
-        return None
-    body = run.rstrip("=").upper()
-    try:
-        return _text(base64.b32decode(body + "=" * (-len(body) % 8)))
-    except (binascii.Error, ValueError):
-        return None
-
-
-def _from_quoted(text: str) -> str:
-    def decode(match: re.Match[str]) -> str:
-        decoded = bytes.fromhex(match[0].replace("=", "")).decode("utf-8", "replace")
-        return match[0] if _CONTROLS.search(decoded) else decoded
-
-    return _QUOTED.sub(decode, text.replace("=\r\n", "").replace("=\n", ""))
-
-
-def _inflated(raw: bytes, purse: _Purse) -> bytes:
-    """What `raw` holds where it is zlib's or gzip's (RFC 1950, 1952), as far as it is looked at; else `raw`. Behind one
-    member there may be others."""
-    inflated, rest = b"", raw
-    for _ in range(_MAX_MEMBERS):
-        if not rest.startswith(_PACKED) or purse.left <= 0:
-            break
-        member = zlib.decompressobj(wbits=47)
-        try:
-            found = member.decompress(rest, purse.left)
-        except zlib.error:
-            break
-        purse.left -= len(found)
-        inflated += found
-        rest = member.unused_data
-    else:
-        if rest.startswith(_PACKED):
-            purse.left = 0
-    return inflated or raw
-
-
-_RUNS = (
-    ("base64", _BASE64, _from_base64),
-    ("base32", _BASE32, _from_base32),
-    ("hex", _HEX, _from_hex),
-    ("numbers", _NUMBERS, lambda run, _: from_numbers(run)),
-    ("numbers", _HEX_NUMBERS, lambda run, _: from_hex_numbers(run)),
-    ("numbers", _BITS, lambda run, _: from_bits(run)),
-)
-
-
-def _text(raw: bytes) -> str | None:
-    """`raw` as text if it plausibly is some: UTF-8 or UTF-16, nearly all of it printable. A byte that fits in nowhere
-    does not make it none."""
-    # only what is ASCII is taken for UTF-16, and that is half zeros
-    for encoding in ("utf-8", "utf-16-le", "utf-16-be") if 0 in raw else ("utf-8",):
-        decoded = raw.decode(encoding, "replace").removeprefix("\ufeff")
-        if decoded.count("\ufffd") > 0.1 * len(decoded):
-            continue
-        shown = sum(character.isprintable() or character in "\n\r\t" for character in decoded)
-        known = sum(character.isascii() or character.isalpha() for character in decoded)
-        if len(decoded) >= 4 and shown >= 0.95 * len(decoded) and known >= 0.9 * len(decoded):
-            if encoding != "utf-8" and not decoded.isascii():
-                continue
-            return decoded
-    return None

@@ -12,7 +12,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Final
 
-from shield.facts.text import plain
+from shield.facts.text_plain import plain, within
 from shield.tiers.markup import source
 from shield.tiers.views import RAW, SOURCE, VISIBLE, View, views
 from shield.tiers.witnesses import MODEL_READY, Calibration, Model, NoRulesError, Reading, Rule, Rules
@@ -30,8 +30,6 @@ _LOOKED_MAX: Final = 1 << 19
 # (U+FDFA), and a million of them took 6 s for each look.
 _SHOWN_MAX: Final = 1 << 20
 _SQUEEZED_MAX: Final = 1 << 16  # of a text that is read together with others; of a long one they read the ends
-_GROWTH: Final = 18  # code points that one becomes in NFKC at most (U+FDFA, in Unicode 15)
-_SLICES: Final = 128  # of either: in parts of this size it is found out how long a text becomes
 _VIEW_LEAST: Final = 64  # code points that a view counts for at least: a scan takes 60 us however short it is
 _READ_VIEWS: Final = 8  # of one text, by the classifier: itself and what it hides
 _LEAST_LETTERS: Final = 8  # a shorter text says nothing that a rule does not see
@@ -100,7 +98,7 @@ class _Marks:
     @cached_property
     def within(self) -> str:
         """As much of the text as is made plain."""
-        return _within(self._text, max(_SHOWN_MAX, len(self._text)), plain)
+        return within(self._text, max(_SHOWN_MAX, len(self._text)), ends=True)
 
     def scan(self, rules: Rules, text: Text, view: View) -> None:
         """Adds what is found in `view`, if nothing like it was scanned before. Raises NoRulesError."""
@@ -307,27 +305,11 @@ def _looked(
 def squeezed(text: str) -> str:
     """`text` as a reader sees it, runs of blanks as one: he skips them, and they would push words away from those that
     they are read together with. Of one that is longer than `_SQUEEZED_MAX` even so, both ends."""
-    return _squeezed(_within(text, _SQUEEZED_MAX, _squeezed))
+    return _squeezed(within(text, _SQUEEZED_MAX, _squeezed, ends=True))
 
 
 def _squeezed(text: str) -> str:
     return _BLANKS.sub(" ", plain(text))
-
-
-def _within(text: str, most: int, made: Callable[[str], str]) -> str:
-    """`text`, without its middle where what is `made` of it would be longer than `most`. INVARIANT: to find that out
-    costs no more than to make so much."""
-    if len(text) * _GROWTH <= most:
-        return text
-    size = most // _SLICES
-    slices = [text[at : at + size] for at in range(0, len(text), size)]
-    kept: list[int] = []
-    for number in sorted(range(len(slices)), key=lambda number: min(number, len(slices) - 1 - number)):
-        most -= len(made(slices[number]))
-        if most < 0:
-            return "".join(slices[number] for number in sorted(kept))
-        kept.append(number)
-    return text
 
 
 def strength(answer: Answer) -> int:

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
-from shield.facts.text import layers, plain
+from shield.facts.text import layers
+from shield.facts.text_plain import plain
 from shield.tiers.disguise import folded, turned
 from shield.tiers.markup import PAGE, TAG, source, unescaped, unmarked
 from shield.tiers.pieces import humps, lines, parted

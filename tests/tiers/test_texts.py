@@ -1,7 +1,6 @@
 """What speaks against a text: rules over every view, the classifier over what is worth reading; nothing is taken away."""
 
 import math
-import unicodedata
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -9,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shield.tiers import texts
 from shield.tiers.texts import CLASSIFIER, Text, TextJudge, squeezed, strength
 from shield.tiers.views import VISIBLE, views
 from shield.tiers.witnesses import NO_MODEL
@@ -203,11 +201,6 @@ def test_a_text_that_grows_when_it_is_made_plain_is_looked_at_within_a_bound(pac
     assert (one.findings[0].layer, one.findings[0].start) == ("raw", 150_001)
     (one,) = judge.judge([Text(text="\u4e00 " * 100_000 + unseen, kind=TextKind.PROSE)])
     assert (one.answer, one.whole) == (Answer.BLOCK, True)
-
-
-def test_no_letter_becomes_more_than_is_counted_on():
-    grown = max(len(unicodedata.normalize("NFKC", chr(code))) for code in range(0x110000))
-    assert grown == texts._GROWTH
 
 
 @pytest.mark.parametrize("letter", ["\ufdfa", "x", "\u0130"])
