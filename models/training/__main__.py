@@ -13,6 +13,7 @@ from models.training.reopened import ReopenError
 ROOT = Path(__file__).resolve().parents[2]
 LOG = "train.log"
 _SETTLED = 800  # batches of a model that goes on
+_TIMES = 4
 
 
 def main() -> None:
@@ -27,7 +28,9 @@ def main() -> None:
     reader.add_argument("--start", type=Path, help="a shipped model's folder: nothing is guessed or judged, it settles")
     reader.add_argument("--guess-steps", type=int, default=2_400, help="batches whose hidden pieces it guesses first")
     reader.add_argument("--judge-steps", type=int, default=3_200, help="batches that it then learns to judge")
-    reader.add_argument("--times", type=int, default=4, help="how often it does so; the mean of the weights is kept")
+    reader.add_argument(
+        "--times", type=_positive, help="how often, each from the same beginning: the mean is kept; 4, 1 with --start"
+    )
     reader.add_argument(
         "--settle-steps", type=int, help="batches that it judges at a lower rate at last; 800 with --start"
     )
@@ -50,7 +53,7 @@ def main() -> None:
         guess_steps=0 if given.start else given.guess_steps,
         judge_steps=0 if given.start else given.judge_steps,
         settle_steps=given.settle_steps if given.settle_steps is not None else _SETTLED if given.start else 0,
-        times=given.times,
+        times=given.times or (1 if given.start else _TIMES),
         batch=given.batch,
         workers=given.workers,
         start=given.start,
@@ -60,6 +63,13 @@ def main() -> None:
         rows(course) if given.rows else run(course)
     except (CourseError, ReopenError) as error:
         reader.error(str(error))
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError(text)
+    return number
 
 
 def detached(out: Path, command: Sequence[str]) -> str:

@@ -214,7 +214,7 @@ def _settled(course: Course, feed: Feed) -> DebertaV2ForSequenceClassification:
     model = _judged(course, feed)
     folder.mkdir(exist_ok=True)
     if not course.settle_steps:
-        _kept(model, folder)
+        keep(model, folder)
         return model
     path = folder / "mistaken.jsonl"
     if not path.exists():
@@ -253,7 +253,7 @@ def _judge(course: Course, feed: Feed, model: DebertaV2ForSequenceClassification
 def _kept(model: DebertaV2ForSequenceClassification, folder: Path) -> None:
     """Stages of one folder may be months and machines apart: each says which banks it read, and where."""
     read = hashlib.sha256(json.dumps(digests(BANKS), sort_keys=True).encode()).hexdigest()
-    device = next(model.parameters()).device
+    device = best_device()  # also of one whose parts had been trained before it was cut off
     with halved(device, training=True):
         half = torch.is_autocast_enabled(device.type)
     made = {"banks": f"sha256:{read}", "torch": torch.__version__, "device": device.type, "half": half}

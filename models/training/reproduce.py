@@ -50,7 +50,7 @@ def course_of(model: Path, out: Path, *, data: Path, dojo: Path, web: Path, star
         guess_steps=told["guess_steps"],
         judge_steps=told["judge_steps"],
         settle_steps=told["settle_steps"],
-        times=told["times"],
+        times=told.get("times", 1),  # models before run 16 say nothing of it
         batch=told["batch"],
         workers=writers(),
         wide_rows=told["wide_rows"],

@@ -17,7 +17,7 @@ with warnings.catch_warnings():
     from safetensors.torch import load_file
     from tokenizers import Tokenizer
 
-    from models.training.__main__ import detached
+    from models.training.__main__ import detached, main
     from models.training.course import STAGE_FILE, TRAINED_FOLDER, CourseError, run
     from models.training.encoder import Shape, fresh
     from models.training.forward import margins
@@ -99,6 +99,15 @@ def test_where_it_settles_for_no_step_it_stays_as_it_was_judged(begun):
     judged, settled = load_file(begun / "judged" / _WEIGHTS), load_file(begun / TRAINED_FOLDER / _WEIGHTS)
     assert all(torch.equal(settled[name], weight) for name, weight in judged.items())
     assert not (begun / TRAINED_FOLDER / "mistaken.jsonl").exists()
+    assert not (begun / TRAINED_FOLDER / STAGE_FILE).exists()  # which says what was trained, and on what
+
+
+@pytest.mark.parametrize("given", ["0", "-1", "x"])
+def test_it_is_trained_at_least_once(tmp_path, monkeypatch, capsys, given):
+    monkeypatch.setattr("sys.argv", ["training", "--out", str(tmp_path), "--times", given])
+    with pytest.raises(SystemExit):
+        main()
+    assert f"argument --times: invalid _positive value: '{given}'" in capsys.readouterr().err
 
 
 def test_it_goes_half_of_the_way_that_it_settles(begun, monkeypatch):
