@@ -94,6 +94,16 @@ def test_what_it_became_once_is_not_trained_again(begun):
     assert (begun / TRAINED_FOLDER / _WEIGHTS).read_bytes() == whole
 
 
+def test_each_time_it_begins_where_the_others_did(begun):
+    run(course_in(begun))
+    second = (begun / TRAINED_FOLDER / "1" / _WEIGHTS).read_bytes()
+    (begun / TRAINED_FOLDER / _WEIGHTS).unlink()
+    shutil.rmtree(begun / TRAINED_FOLDER / "1")
+    shutil.copyfile(begun / "judged" / _WEIGHTS, begun / TRAINED_FOLDER / "0" / _WEIGHTS)
+    run(course_in(begun))
+    assert (begun / TRAINED_FOLDER / "1" / _WEIGHTS).read_bytes() == second
+
+
 def test_where_it_settles_for_no_step_it_stays_as_it_was_judged(begun):
     run(replace(course_in(begun), settle_steps=0))
     judged, settled = load_file(begun / "judged" / _WEIGHTS), load_file(begun / TRAINED_FOLDER / _WEIGHTS)
