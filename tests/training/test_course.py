@@ -117,7 +117,7 @@ def test_it_is_trained_at_least_once(tmp_path, monkeypatch, capsys, given):
     monkeypatch.setattr("sys.argv", ["training", "--out", str(tmp_path), "--times", given])
     with pytest.raises(SystemExit):
         main()
-    assert f"argument --times: invalid _positive value: '{given}'" in capsys.readouterr().err
+    assert f"argument --times: {given} is no number from 1 on" in capsys.readouterr().err
 
 
 def test_it_goes_half_of_the_way_that_it_settles(begun, monkeypatch):
