@@ -322,11 +322,11 @@ def test_no_letter_becomes_more_than_is_counted_on():
     assert grown == text_plain._GROWTH
 
 
-@given(st.text(st.sampled_from("a\ufdfa\u0130 "), max_size=400), st.booleans())
+@given(st.text(st.sampled_from("ab\ufdfa\u0130 "), min_size=4, max_size=80), st.booleans())
 def test_what_is_kept_of_a_text_that_grows_fits_and_is_its_beginning_or_its_ends(text, ends):
-    kept = within(text, 1_280, ends=ends)
-    assert len(plain(kept)) <= 1_280
-    if len(plain(text)) <= 1_280:
+    kept = within(text, 128, ends=ends)
+    assert len(plain(kept)) <= 128
+    if len(plain(text)) <= 128:
         assert kept == text
     elif ends:
         assert any(kept == text[:at] + text[len(text) - len(kept) + at :] for at in range(len(kept) + 1))
