@@ -120,7 +120,7 @@ def _measured_on(course: Course, banks: Banks) -> None:
 
 
 def _settings(course: Course) -> dict[str, object]:
-    """What the manifest of the model says of how it was trained."""
+    """What the manifest of the model says of how it was trained, whatever the machine: see `_kept`."""
     return {
         "seed": course.seed,
         "start": None if course.start is None else started_from(course.start),
@@ -130,7 +130,6 @@ def _settings(course: Course) -> dict[str, object]:
         "settle_steps": course.settle_steps,
         "times": course.times,
         "batch": course.batch,
-        "workers": course.workers,
         "rate": _RATE,
         "late": _LATE,
         "embeddings": _EMBEDDINGS,
@@ -188,7 +187,7 @@ def _guessed(course: Course, feed: Feed) -> DebertaV2ForSequenceClassification:
     # what goes on does not read the same texts again
     batches = feed.batches(f"{course.seed} guess {started(folder)}")
     fit(Guess(model), batches, Plan(steps=course.guess_steps, rate=_RATE), folder, course.log)
-    _kept(model, folder)
+    _kept(course, model, folder)
     return model
 
 
@@ -202,7 +201,7 @@ def _judged(course: Course, feed: Feed) -> DebertaV2ForSequenceClassification:
     model = _guessed(course, feed)
     plan = Plan(steps=course.judge_steps, rate=_RATE, embeddings=_EMBEDDINGS)
     _judge(course, feed, model, folder, plan)
-    _kept(model, folder)
+    _kept(course, model, folder)
     return model
 
 
@@ -226,7 +225,7 @@ def _settled(course: Course, feed: Feed) -> DebertaV2ForSequenceClassification:
     with torch.no_grad():
         for name, weight in model.state_dict().items():
             weight.copy_(before[name].to(weight.device).lerp(weight, _WAY))
-    _kept(model, folder)
+    _kept(course, model, folder)
     return model
 
 
@@ -250,13 +249,20 @@ def _judge(course: Course, feed: Feed, model: DebertaV2ForSequenceClassification
     model.load_state_dict(mean)
 
 
-def _kept(model: DebertaV2ForSequenceClassification, folder: Path) -> None:
-    """Stages of one folder may be months and machines apart: each says which banks it read, and where."""
+def _kept(course: Course, model: DebertaV2ForSequenceClassification, folder: Path) -> None:
+    """Stages of one folder may be months and machines apart: each says which banks it read, where, and by how many
+    processes they were drawn, of which other numbers draw other texts."""
     read = hashlib.sha256(json.dumps(digests(BANKS), sort_keys=True).encode()).hexdigest()
     device = best_device()  # also of one whose parts had been trained before it was cut off
     with halved(device, training=True):
         half = torch.is_autocast_enabled(device.type)
-    made = {"banks": f"sha256:{read}", "torch": torch.__version__, "device": device.type, "half": half}
+    made = {
+        "banks": f"sha256:{read}",
+        "torch": torch.__version__,
+        "device": device.type,
+        "half": half,
+        "workers": course.workers,
+    }
     (folder / STAGE_FILE).write_text(json.dumps(made))
     keep(model, folder)
 

@@ -46,7 +46,8 @@ def fetch(folder: Path, *, index: str = INDEX) -> Path:
     if packages and shutil.which("apt-get") is None:
         print("without apt-get the documentation that Debian has is left out", file=sys.stderr)
     elif packages:
-        _run(["apt-get", "download", "--quiet", *packages], folder)
+        # as the user that it is run by: to apt's own, which root would become, the folder is closed
+        _run(["apt-get", "--option=APT::Sandbox::User=root", "download", "--quiet", *packages], folder)
     return folder / _DOJO
 
 

@@ -94,6 +94,14 @@ def test_what_it_became_once_is_not_trained_again(begun):
     assert (begun / TRAINED_FOLDER / _WEIGHTS).read_bytes() == whole
 
 
+def test_a_run_that_began_on_one_machine_goes_on_on_another(begun):
+    first = course_in(begun)
+    run(first)
+    (begun / TRAINED_FOLDER / _WEIGHTS).unlink()
+    run(replace(first, workers=2))
+    assert json.loads((begun / TRAINED_FOLDER / STAGE_FILE).read_text())["workers"] == 2
+
+
 def test_each_time_it_begins_where_the_others_did(begun):
     run(course_in(begun))
     second = (begun / TRAINED_FOLDER / "1" / _WEIGHTS).read_bytes()
