@@ -15,6 +15,7 @@ from shield.facts.homes import OWN
 from shield.facts.links import linked_places
 from shield.facts.mounts import other_names
 from shield.facts.place import Place
+from shield.facts.repositories import part_of_repository
 from shield.facts.table import Group, components, table
 from shield.types import PROTECTED_CATEGORIES
 
@@ -25,7 +26,7 @@ CATEGORIES = frozenset(
     (
         *(*ABSOLUTE, *FIXED, *ANYWHERE, *NAMES, *OWN),
         *PROTECTED_CATEGORIES,
-        *("committed", "device", "executable", "hard_link", "socket", "source", "temp"),
+        *("committed", "device", "executable", "hard_link", "ignored", "socket", "source", "temp"),
     )
 )
 
@@ -67,7 +68,7 @@ def categorise(
         found |= _by_table(parts, home, directory)
         if _LOOSE.search(folded):
             found |= _by_table(_tightened(parts), home, directory)
-        found |= guarded_as(folded, parts, guarded)
+        found |= guarded_as(folded, parts, guarded) | part_of_repository(name, stat, place)
     if within is not None:
         # Only by components: what the place of a volume is on the machine that lends it says nothing of its files.
         parts, standing = components(fold(within)), set[str]()

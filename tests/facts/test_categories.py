@@ -73,7 +73,7 @@ def _categories(raw: str, access: Access = Access.READ) -> frozenset[str]:
         (
             "vcs_config",
             ".git/config .git/HEAD .git sub/.git .hg/hgrc .gitmodules .gitattributes ~/.gitconfig .git/info/attributes .git/commondir a/.git/config",
-            ".gitignore HEAD config",
+            ".gitignore HEADER head config src/hooks/x src/info/attributes",
         ),
         (
             "scheduler",

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from shield.facts.filesystem import FileSystemUnknownError
+from shield.facts.programs.git.founding import founds, init
 from shield.facts.programs.git.history import pulls
 from shield.facts.programs.git.repository import git_dirs, settings
 from shield.facts.programs.invocation import Invocation, Special
@@ -147,9 +148,12 @@ def _clone(call: Invocation) -> bool:
     name = operands[0].text.rstrip("/").removesuffix(".git").rpartition("/")[2].rpartition(":")[2] if operands else "."
     target = operands[1] if len(operands) > 1 else Value(text=name or ".", head=name or ".")
     reading.path(target, Access.WRITE, recursive=True)
+    founds(call, target if len(operands) > 1 else Value(text=".git", head=".git"))
     if call.recursive:
         reading.unknown.append("which hosts its submodules name is not known")
     return True
 
 
-GIT_REMOTES: Mapping[str, Special] = MappingProxyType({"remote": _remote, "transfer": _transfer, "clone": _clone})
+GIT_REMOTES: Mapping[str, Special] = MappingProxyType(
+    {"remote": _remote, "transfer": _transfer, "clone": _clone, "init": init}
+)
