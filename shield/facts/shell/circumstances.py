@@ -8,7 +8,7 @@ from shield.facts.programs.installs import environment_of, guarded_by_install, m
 from shield.facts.programs.leading import mention_value, search_path
 from shield.facts.programs.reading import Reading, Value
 from shield.facts.shell.called import Called
-from shield.facts.shell.environment import Influence, influence, is_plain_setting
+from shield.facts.shell.environment import Influence, influence, is_plain_setting, names_locale
 from shield.facts.shell.frame import Call, Frame
 from shield.facts.shell.record import Record
 from shield.facts.shell.variables import State
@@ -58,10 +58,15 @@ class Circumstances:
                 continue  # programs are looked for in it
             if value is not None and value == self._place.env.get(name) == state.variables.get(name):
                 continue  # as it was
-            match influence(name):
+            kind = influence(name)
+            if kind is Influence.LOCALE and value is not None and not names_locale(name, value):
+                kind = Influence.CODE
+            match kind:
                 case Influence.CODE:
                     reading.code = True
                     reading.run(RunsCode.INLINE)
+                case Influence.LOCALE if value is None:
+                    self._steered(name, value, reading)
                 case Influence.SEARCH:
                     if reading.runs is RunsCode.FETCHED:
                         reading.unknown.append(f"what `{name[:80]}` changes in what runs is not known")

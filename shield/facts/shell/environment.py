@@ -4,18 +4,19 @@ import re
 from enum import Enum
 from functools import lru_cache
 
-__all__ = ["Influence", "influence", "is_plain_setting", "may_be_secret"]
+__all__ = ["Influence", "influence", "is_plain_setting", "may_be_secret", "names_locale"]
 
 
 class Influence(Enum):
     NONE = "none"  # known to change words and colours only
+    LOCALE = "locale"  # the same, by the name of a file: see `names_locale`
     OTHER = "other"  # not known: the command may do anything
     CODE = "code"  # changes which code runs
     SEARCH = "search"  # directories, separated by colons, from which a program takes code
 
 
 _HARMLESS_TEXT = """
-LANG LANGUAGE TZ CI DEBUG VERBOSE QUIET NODE_ENV RAILS_ENV RACK_ENV FLASK_ENV APP_ENV FORCE_COLOR NO_COLOR CLICOLOR
+CI DEBUG VERBOSE QUIET NODE_ENV RAILS_ENV RACK_ENV FLASK_ENV APP_ENV FORCE_COLOR NO_COLOR CLICOLOR
 CLICOLOR_FORCE COLUMNS LINES TERM RUST_BACKTRACE RUST_LOG PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE PYTHONHASHSEED
 PYTHONUTF8 PYTHONIOENCODING GOOS GOARCH CGO_ENABLED CARGO_TERM_COLOR DEBIAN_FRONTEND GIT_PAGER_IN_USE MAKEFLAGS_J
 SOURCE_DATE_EPOCH OMP_NUM_THREADS LOG_LEVEL PORT
@@ -28,7 +29,7 @@ FCEDIT SUDO_ASKPASS SSH_ASKPASS RSYNC_RSH CVS_RSH TAR_OPTIONS RIPGREP_CONFIG_PAT
 PERL5OPT PERLLIB PERL5DB RUBYOPT PYTHONSTARTUP PYTHONHOME PYTHONINSPECT PYTHONBREAKPOINT
 NODE_OPTIONS JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS CC CXX LD MAKEFLAGS MAKEFILES MAKE
 CFLAGS LDFLAGS RUSTC_WRAPPER RUSTC GOFLAGS GCONV_PATH LOCPATH NLSPATH TERMINFO TERMCAP INPUTRC HOSTALIASES
-RES_OPTIONS TEXTDOMAINDIR DOCKER_HOST KUBECONFIG OPENSSL_CONF SSLKEYLOGFILE XDG_CONFIG_HOME XDG_CONFIG_DIRS
+LOCALDOMAIN RES_OPTIONS TEXTDOMAINDIR DOCKER_HOST KUBECONFIG OPENSSL_CONF SSLKEYLOGFILE XDG_CONFIG_HOME XDG_CONFIG_DIRS
 XDG_DATA_HOME WGETRC CURL_HOME PIP_INDEX_URL PIP_EXTRA_INDEX_URL VIMINIT EXINIT HGRCPATH SYSTEMD_EDITOR
 SYSTEMD_PAGER GIT SIMPLE_BACKUP_SUFFIX VERSION_CONTROL PATCH_GET PATCH_VERSION_CONTROL
 UNZIP UNZIPOPT BZIP BZIP2 XZ_OPT XZ_DEFAULTS
@@ -53,13 +54,26 @@ _CODE_PREFIXES = (
 
 def influence(name: str) -> Influence:
     """What assigning to `name` can change. Names that are not listed are never taken for harmless."""
-    if name in _HARMLESS or (name.startswith("LC_") and name[3:].isupper()):
+    if name in _HARMLESS:
         return Influence.NONE
+    if name in ("LANG", "LANGUAGE", "TZ") or (name.startswith("LC_") and name[3:].isupper()):
+        return Influence.LOCALE
     if name in _SEARCH:
         return Influence.SEARCH
     if name in _CODE or name.upper().startswith(_CODE_PREFIXES):
         return Influence.CODE
     return Influence.OTHER
+
+
+# `de_DE.UTF-8@euro`, `de:en`, `Europe/Berlin`, `CET-1CEST,M3.5.0,M10.5.0/3`; what begins with a colon is a file's name.
+_LOCALE = re.compile(r"(?![.:])[\w.@:+,-]*\Z", re.ASCII)
+_ZONE = re.compile(r"(?![./:])(?!.*\.\.)[\w.+,/<>-]*\Z", re.ASCII)
+
+
+def names_locale(name: str, value: str) -> bool:
+    """Whether `value` names a locale or a zone that is installed. With a path the C library reads the words that a
+    program prints, and how it puts them together, from a file that anybody may have written (setlocale(3), gettext)."""
+    return bool((_ZONE if name == "TZ" else _LOCALE).match(value))
 
 
 # A word or a number, and a name that says nothing of where code or options come from.
