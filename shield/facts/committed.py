@@ -21,10 +21,11 @@ from collections.abc import Iterator
 from shield.facts.filesystem import FileKind, FileSystemUnknownError, Stat
 from shield.facts.guards import inside
 from shield.facts.place import Place
+from shield.facts.programs.git.ignored import Ignored
 from shield.facts.programs.git.index import Entry, read_index
 from shield.facts.snapshot import Snapshot
 
-__all__ = ["is_committed"]
+__all__ = ["is_committed", "is_ignored"]
 
 _MAX_INDEX = 2_097_152
 _MAX_FILE = 1_048_576
@@ -54,11 +55,24 @@ def is_committed(path: str | None, stat: Stat | None, place: Place, roots: tuple
         return False
 
 
+def is_ignored(path: str | None, place: Place, roots: tuple[str, ...]) -> bool:
+    """Whether git is told to leave out what stands at the resolved `path`, and keeps nothing of it. Never raises: what
+    cannot be told is not ignored."""
+    if path is None:
+        return False
+    try:
+        repository = _repository(path, place, roots)
+        return repository is not None and repository.ignores(path)
+    except FileSystemUnknownError:
+        return False
+
+
 class _Repository:
     """One repository for as long as an action's facts are taken."""
 
     def __init__(self, top: str, place: Place, entries: dict[bytes, Entry], written: frozenset[bytes]) -> None:
         self._top = top
+        self._place = place
         self._files = place.files
         self._entries = entries
         self._written = written
@@ -77,6 +91,16 @@ class _Repository:
                 return False
             found = True
         return found
+
+    def ignores(self, path: str) -> bool:
+        """Whether nothing at or beneath `path` is kept, and nothing would be."""
+        name = path[len(self._top.rstrip("/")) + 1 :]
+        raw = name.encode("utf-8", "surrogateescape")
+        if not name or any(kept == raw or kept.startswith(raw + b"/") for kept in self._entries):
+            return False
+        stat = self._files.lstat(path)
+        inner = f"{name}/x" if stat is not None and stat.kind is FileKind.DIRECTORY else name
+        return Ignored(self._top, self._place).holds(inner)
 
     def _beneath(self, top: str) -> Iterator[tuple[str, Stat]]:
         waiting, seen = [top], 0
@@ -166,7 +190,9 @@ def _repository(path: str, place: Place, roots: tuple[str, ...]) -> _Repository 
 def _read(top: str, place: Place) -> _Repository | None:
     path = posixpath.join(top, ".git/index")
     stat = place.files.lstat(path)
-    if stat is None or stat.kind is not FileKind.FILE or stat.size > _MAX_INDEX:
+    if stat is None:  # nothing has been added yet
+        return _Repository(top, place, {}, frozenset())
+    if stat.kind is not FileKind.FILE or stat.size > _MAX_INDEX:
         return None
     index = read_index(place.files.read(path, _MAX_INDEX) or b"")
     if index is None:

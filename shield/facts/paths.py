@@ -10,7 +10,7 @@ from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
 from shield.facts.categories import categorise, covered
-from shield.facts.committed import is_committed
+from shield.facts.committed import is_committed, is_ignored
 from shield.facts.filesystem import FileKind, FileSystem, FileSystemUnknownError, Stat
 from shield.facts.guards import inside
 from shield.facts.place import Place
@@ -121,6 +121,8 @@ def path_fact(
     plain = access is Access.DELETE and within and not found.symlink and categories <= _ORDINARY
     if plain and is_committed(path, found.stat, place, roots, recursive=recursive):
         categories |= {"committed"}
+    elif plain and is_ignored(path, place, roots):
+        categories |= {"ignored"}
     return PathFact(
         raw=raw,
         resolved=path,

@@ -242,3 +242,43 @@ def test_a_made_world_has_it_too():
         "a.txt": True,
         "b.txt": False,
     }
+
+
+IGNORED = {
+    "build/": True,
+    "cmd/build/": True,
+    "/cmd/build": True,
+    "*": True,
+    "build/\n!build/": False,
+    "/build/": False,
+}
+
+
+@pytest.mark.parametrize("text", [*IGNORED])
+def test_what_git_is_told_to_leave_out(ws, text):
+    (ws / ".gitignore").write_text(text)
+    put(ws, "cmd/build/main.go")
+    told = git_says_ignored(ws, "cmd/build")
+    assert told is IGNORED[text]
+    assert ("ignored" in deleted(ws, "cmd/build")) is told
+    assert "ignored" not in deleted(ws, "docs")  # of which something is kept
+    git(ws, "add", "-f", "cmd/build/main.go")
+    assert "ignored" not in deleted(ws, "cmd/build")
+
+
+def test_before_anything_was_added_it_is_ignored_all_the_same(tmp_path):
+    top = tmp_path / "home/ws"
+    top.mkdir(parents=True)
+    git(top, "init", "-q")
+    put(top, "a/dist/x.js", "a/src/x.js", ".gitignore", text="dist\n")
+    assert "ignored" in deleted(top, "a/dist")
+    assert deleted(top, "a/src").isdisjoint({"ignored", "committed"})
+
+
+def deleted(top: Path, name: str) -> frozenset[str]:
+    place = Place(files=Snapshot(LocalFiles()), home=str(top.parent), cwd=str(top), workspace_roots=(str(top),))
+    return path_fact(name, Access.DELETE, place, base=str(top), recursive=True).categories
+
+
+def git_says_ignored(top: Path, name: str) -> bool:
+    return bool(git(top, "status", "--porcelain", "--ignored", "-uall", name).startswith("!!"))
