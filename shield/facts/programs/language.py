@@ -1,4 +1,4 @@
-"""sed, awk, jq and grep: programs whose first argument is a language of its own."""
+"""sed, awk and grep: programs whose first argument is a language of its own."""
 
 import re
 from collections.abc import Mapping
@@ -21,12 +21,6 @@ _SED_PLAIN = re.compile(
     r"\s*(?:(?:\d+|\$|/(?:[^/\\\n]|\\[^\n])*/I?)(?:~\d+)?(?:,\s*[+~]?(?:\d+|\$|/(?:[^/\\\n]|\\[^\n])*/I?))?\s*)?!?\s*"
     r"(?:[pdqPDgGhHnNx=]|[qQ]\s*\d+|s(?P<d>[/|,#@:!%+])(?:(?!(?P=d))[^\\\n]|\\[^\n])*(?P=d)(?:(?!(?P=d))[^\\\n]|\\[^\n])*(?P=d)"
     r"[gpiI0-9]*|y/(?:[^/\\\n]|\\[^\n])*/(?:[^/\\\n]|\\[^\n])*/|[aic]\\?\s?[^\n\\]*\Z)\s*"
-)
-
-
-# After a dot these are names of fields.
-_JQ_ACTIVE = re.compile(
-    r"(?<!\.)\b(?:input_filename|import|include|env|debug|load|strload|eval|system|modulemeta)\b|\$ENV"
 )
 
 
@@ -155,35 +149,6 @@ def _awk_shows(call: Invocation, program: str) -> None:
         call.reading.path(Value(text="".join(found), head="".join(found)), Access.READ)
 
 
-def _jq(call: Invocation) -> bool:
-    if call.arguments.foreign:
-        return False
-    operands = _jq_operands(call)
-    if operands:
-        program = operands.pop(0)
-        if not program.fixed or _JQ_ACTIVE.search(program.text):
-            call.reading.caution()
-    for operand in operands:
-        call.reading.use(Use.READ, operand)
-    return True
-
-
-def _jq_operands(call: Invocation) -> list[Value]:
-    """The operands without the values of `--arg NAME VALUE` and kin, of which some are files."""
-    operands, words, at = list(call.operands), call.words, 0
-    while at < len(words):
-        word = words[at]
-        pair = word.fixed and word.text in ("--arg", "--argjson", "--slurpfile", "--rawfile") and at + 2 < len(words)
-        if pair and any(value.text.startswith("-") for value in words[at + 1 : at + 3]):
-            call.reading.caution()  # to jq it is a value, and was read as an option here
-        if pair and words[at + 2] in operands and not words[at + 1].many and not words[at + 2].many:
-            operands.remove(words[at + 2])
-            if word.text.endswith("file"):
-                call.reading.use(Use.READ, words[at + 2])
-        at += 3 if pair else 1
-    return operands
-
-
 def _grep(call: Invocation) -> bool:
     """Without operands grep -r and rg read the working directory; plain grep reads its input."""
     arguments = call.arguments
@@ -235,4 +200,4 @@ def _searched(call: Invocation) -> Look:
     )
 
 
-LANGUAGE: Mapping[str, Special] = MappingProxyType({"sed": _sed, "awk": _awk, "jq": _jq, "grep": _grep})
+LANGUAGE: Mapping[str, Special] = MappingProxyType({"sed": _sed, "awk": _awk, "grep": _grep})

@@ -18,6 +18,7 @@ from shield.facts.programs.packages import PACKAGES
 from shield.facts.programs.pagers import PAGERS
 from shield.facts.programs.patching import PATCHING
 from shield.facts.programs.project import PROJECT
+from shield.facts.programs.queries import QUERIES
 from shield.facts.programs.reading import Value
 from shield.facts.programs.revealing import REVEALING
 from shield.facts.programs.toolchain import TOOLCHAIN
@@ -104,6 +105,7 @@ SPECIALS: Mapping[str, Special] = MappingProxyType(
         **GIT,
         **INTERPRETERS,
         **LANGUAGE,
+        **QUERIES,
         **PACKAGES,
         **PAGERS,
         **PATCHING,
