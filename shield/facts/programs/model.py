@@ -67,7 +67,7 @@ class Use(StrEnum):
     LABEL = "label"  # becomes a part of a host's name
     REPOSITORY = "repository"  # `OWNER/NAME` at the program's own service, `HOST/OWNER/NAME` or a URL
     MOUNT = "mount"  # `PATH:…` or `type=bind,source=PATH,…`: a tree of this machine that another one sees
-    PARAM = "param"  # text, or a file's content: `@PATH`, `file://PATH`, `fileb://PATH`, after `=`, too; `x-file=PATH`
+    PARAM = "param"  # text, or a file's content: `@PATH`, `file://PATH`, `fileb://PATH`, after `=`, too; `…file=PATH`
     SQL = "sql"  # statements for a database
     DATABASE = "database"  # its name, URI or connection string
     SHELL = "shell"  # a string that a shell runs

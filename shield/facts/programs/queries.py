@@ -1,7 +1,7 @@
 """jq, yq and clients with a `--jq` of their own: filters that surely only compute (jq(1); yq: mikefarah.gitbook.io/yq).
 
-Two programs are called yq: one in Go, with a language of its own, and one that hands its filter to jq. What either would
-run, read or show counts.
+Two programs are called yq: one in Go, with a language of its own, and one that hands its filter to jq. What either
+would read or show counts.
 """
 
 import re

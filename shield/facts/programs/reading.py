@@ -274,7 +274,7 @@ class Reading:
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:/?/")
 _FETCHED = re.compile(r"(?i)https?://")
 _LABEL = re.compile(r"[A-Za-z0-9-]{1,63}")
-_CONTENT = re.compile(r"(?:(?:\A|=)(?:fileb?://|@)|\A[a-z-]*-file=)(.+)", re.DOTALL)
+_CONTENT = re.compile(r"(?:(?:\A|=)(?:fileb?://|@)|\A[A-Za-z-]*file=)(.+)", re.DOTALL)
 _OPERATION = {
     Access.READ: Operation.READ,
     Access.LIST: Operation.READ,

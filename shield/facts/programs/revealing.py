@@ -1,5 +1,6 @@
 """Views that show what programs were started with: settings of services often hold secrets as plain text."""
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -26,14 +27,29 @@ TasksCurrent TasksMax ControlGroup Slice User Group After Before Requires Wants 
 LimitNOFILE TimeoutStartUSec TimeoutStopUSec RestartUSec NextElapseUSecRealtime LastTriggerUSec InvocationID
 """
 _UNIT_PROPERTIES = frozenset(_UNIT_PROPERTIES_TEXT.split())
+# What gcloud shows of these, in full, are environments, headers with credentials, scripts for the start of a machine.
+_GCLOUD = tuple(
+    f"gcloud {each} "
+    for each in (
+        "run", "functions", "app", "builds", "scheduler", "tasks", "dataflow", "dataproc",
+        "compute instances", "compute instance-templates", "container clusters",
+    )
+)  # fmt: skip
+_PROJECTION = re.compile(r"(?:value|table|csv|get)(?:\[[\w,=-]*\])?\(([\w.,:=\[\]() -]*)\)")
+_PLAIN_FIELDS_TEXT = """
+accessConfigs basename createTime creationTimestamp email endpoint id label location machineType natIP networkIP
+networkInterfaces name project region selfLink state status type updateTime uri url zone
+"""
+_PLAIN_FIELDS = frozenset(_PLAIN_FIELDS_TEXT.split())
 
 
 def _cluster(call: Invocation) -> bool:
-    """kubectl get and describe: of what starts programs the short tables say nothing of their environment."""
+    """kubectl get, wait, describe and rollout history: of what starts programs the short tables say nothing of their
+    environment."""
     arguments, words = call.arguments, call.operands
     outputs = arguments.values("-o", "--output")
-    brief = call.name.endswith(" get") and not arguments.has("--template")
-    brief = brief and all(value.fixed and value.text in _PLAIN_OUTPUTS for value in outputs)
+    brief = not call.name.endswith(" describe") and not arguments.has("--template", "--revision")
+    brief = brief and all(value.fixed and value.text.removeprefix("=") in _PLAIN_OUTPUTS for value in outputs)
     if not brief and not (words and _plain_kinds(words)):
         call.reading.unknown.append(f"`{call.name[:80]}`: it may show the environment that programs are started with")
     return False
@@ -48,6 +64,23 @@ def _plain_kinds(words: list[Value]) -> bool:
     return all(kind.lower() in _PLAIN_KINDS for kind in kinds)
 
 
+def _gcloud(call: Invocation) -> bool:
+    """gcloud list and describe: a list is a short table, unless a format says otherwise."""
+    formats = call.arguments.values("--format")
+    early = "--format" in call.reading.flags and not formats  # `gcloud --format=json run services list`
+    brief = bool(formats) if call.name.endswith(" describe") else not early
+    brief = brief and all(value.fixed and _plain_format(value.text) for value in formats)
+    if not brief and f"{call.name} ".startswith(_GCLOUD):
+        call.reading.unknown.append(f"`{call.name[:80]}`: it may show what programs are started with")
+    return False
+
+
+def _plain_format(text: str) -> bool:
+    """`value(name,status.url)`: a choice of columns that tell nothing of how a program is started."""
+    found = _PROJECTION.fullmatch(text.replace("metadata.name", "name"))
+    return found is not None and _PLAIN_FIELDS.issuperset(re.findall(r"[A-Za-z_]\w*", found[1]))
+
+
 def _unit(call: Invocation) -> bool:
     """systemctl show: everything, or the properties that are named."""
     values = call.arguments.values("-p", "--property", "-P")
@@ -57,4 +90,4 @@ def _unit(call: Invocation) -> bool:
     return False
 
 
-REVEALING: Mapping[str, Special] = MappingProxyType({"cluster": _cluster, "unit": _unit})
+REVEALING: Mapping[str, Special] = MappingProxyType({"cluster": _cluster, "gcloud": _gcloud, "unit": _unit})
