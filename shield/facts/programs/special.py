@@ -21,6 +21,7 @@ from shield.facts.programs.project import PROJECT
 from shield.facts.programs.queries import QUERIES
 from shield.facts.programs.reading import Value
 from shield.facts.programs.revealing import REVEALING
+from shield.facts.programs.stored import STORED
 from shield.facts.programs.toolchain import TOOLCHAIN
 from shield.facts.programs.transfer import TRANSFER
 from shield.facts.programs.wrapping import WRAPPING
@@ -111,6 +112,7 @@ SPECIALS: Mapping[str, Special] = MappingProxyType(
         **PATCHING,
         **PROJECT,
         **REVEALING,
+        **STORED,
         **TOOLCHAIN,
         **TRANSFER,
         **WRAPPING,

@@ -5,7 +5,7 @@ Client commands are read for the clients of SQLite (`.tables`) and PostgreSQL (`
 
 import re
 
-__all__ = ["only_reads"]
+__all__ = ["CALLS", "only_lists", "only_reads"]
 
 _MAX_TEXT = 8_192
 _TOKEN = re.compile(
@@ -41,11 +41,13 @@ pg_size_pretty pg_database_size pg_relation_size pg_total_relation_size pg_table
 current_schema database schema user found_rows last_insert_rowid changes total_changes sqlite_version varchar replace
 decimal numeric integer int text
 """
-_CALLS = frozenset(_CALLS_TEXT.split())
+CALLS = frozenset(_CALLS_TEXT.split())
 _SQLITE = re.compile(
     r"\s*\.(?:tables|schema|fullschema|indexes|indices|databases|dbinfo|show|headers?\s+(?:on|off)|mode\s+[a-z]+|width(?:\s+\d+)*"
     r"|help|version)(?:\s+[\w%]+)?\s*",
 )
+# Of these none reads anything but names in the schema, whatever is in it: `.schema` and `.fullschema` read views.
+_SQLITE_NAMES = re.compile(r"\s*\.(?:tables|indexes|indices|databases|show|help|version)(?:\s+[\w%]+)?\s*")
 _POSTGRES = re.compile(r"\s*\\(?:d[tivsmnufxDlp]?[S+]{0,2}|l\+?|dt\+?|conninfo|encoding|x|timing)(?:\s+[\w.*]+)?\s*")
 _PRAGMA = re.compile(
     r"\s*pragma\s+(?:table_info|table_xinfo|table_list|index_list|index_info|foreign_key_list|database_list|user_version"
@@ -85,6 +87,11 @@ def only_reads(text: str) -> bool:
     return all(_query(statement) for statement in statements if statement) and any(statements)
 
 
+def only_lists(text: str) -> bool:
+    """Whether `text` is a command of SQLite's shell that shows names, or nothing of the database at all."""
+    return _SQLITE_NAMES.fullmatch(text) is not None
+
+
 def _query(tokens: list[str]) -> bool:
     words = [token.lower() for token in tokens]
     if words[0] not in _STARTS - {"show", "describe", "desc"}:
@@ -93,7 +100,7 @@ def _query(tokens: list[str]) -> bool:
         following = words[index + 1] if index + 1 < len(words) else ""
         named = word[0].isalpha() or word[0] in '_"`'
         before = words[index - 1] if index else ""
-        if named and following == "(" and (word not in _CALLS or before == "."):
+        if named and following == "(" and (word not in CALLS or before == "."):
             # A table's name may stand there, too: `WITH x(a) AS …`. What it is cannot be told from a call.
             return False
         if word == "]" and following == "(":  # SQLite takes `[readfile]` for a name

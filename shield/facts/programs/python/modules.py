@@ -1,6 +1,7 @@
 """`python -m MODULE`: modules of the library as the programs that they are, tools, and modules of the project."""
 
 import sys
+from dataclasses import replace
 
 from shield.facts.paths import resolve_path
 from shield.facts.programs.cleared import cleared
@@ -199,7 +200,8 @@ def _queries(call: Invocation, words: list[Value]) -> None:
     reading = call.reading
     if len(words) == 2 and not any(word.text.startswith("-") for word in words) and stands_alone(call):
         as_computed(call, ())
-        call.read_as("sqlite3", models()["sqlite3"], tuple(words))
+        # the functions of the other's shell that a schema could call are not there
+        call.read_as("sqlite3", replace(models()["sqlite3"], special=None), tuple(words))
         return
     reading.run(RunsCode.INLINE)
     arguments(call, words)
