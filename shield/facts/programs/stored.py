@@ -136,6 +136,8 @@ def schema(content: bytes) -> tuple[str, ...] | None:
     if not content.startswith(_MAGIC):
         # to SQLite it is no database
         return None if any(mark in content for mark in _ELSEWHERE) else ()
+    if not hasattr(sqlite3.Connection, "deserialize"):
+        return None  # SQLite can be built without it
     # The mark of a write-ahead log, which a database in memory cannot have.
     plain = content[:18] + b"\1\1" + content[20:]
     found: list[str] = []
