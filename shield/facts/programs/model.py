@@ -64,6 +64,7 @@ class Use(StrEnum):
     HOST = "host"
     URL = "url"
     SOURCE = "source"  # a URL, else a path that is read
+    STORE = "store"  # a path, or what OpenSSL opens by a URI: an engine, a token, an address
     LABEL = "label"  # becomes a part of a host's name
     REPOSITORY = "repository"  # `OWNER/NAME` at the program's own service, `HOST/OWNER/NAME` or a URL
     MOUNT = "mount"  # `PATH:…` or `type=bind,source=PATH,…`: a tree of this machine that another one sees

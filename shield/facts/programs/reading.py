@@ -6,6 +6,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from shield.facts.beneath import Look
+from shield.facts.programs.addresses import FILE_URL, file_names
 from shield.facts.programs.model import ALL_OPERATIONS, Use
 from shield.facts.programs.statements import only_reads
 from shield.types import Access, Operation, RunsCode
@@ -183,12 +184,14 @@ class Reading:
             case Use.HOST | Use.URL:
                 self.hosts.append(value)
                 self.operations.add(Operation.NETWORK)
-            case Use.SOURCE if re.match(r"(?i)file:", value.text):
-                path = re.sub(r"(?i)^file:(?://(?:localhost)?)?(?=/)|^file:", "", value.text).partition("?")[0]
-                self.path(Value(text=path, known=value.fixed, head=path), Access.READ)
+            case Use.SOURCE if FILE_URL.match(value.text):
+                for name in file_names(value.text):
+                    self.path(Value(text=name, known=value.fixed, head=name), Access.READ)
             case Use.SOURCE:
                 url = _SCHEME.match(value.text if value.fixed else value.head)
                 self.use(Use.URL if url or not (value.fixed or value.head) else Use.READ, value, recursive=recursive)
+            case Use.STORE:
+                self._store(value)
             case Use.LABEL:
                 if not value.fixed or _LABEL.fullmatch(value.text) is None:
                     self.caution()
@@ -233,6 +236,18 @@ class Reading:
         elif value.text[:5].lower() == "data:":
             self.run(RunsCode.INLINE)
 
+    def _store(self, value: Value) -> None:
+        """A file is looked for first, unless the name has `scheme://` (ossl_store(7)); an engine is code."""
+        if value.fixed and _FETCHED.match(value.text):
+            self.use(Use.URL, value)
+            return
+        self.path(value, Access.READ)
+        if FILE_URL.match(value.text):
+            self.use(Use.SOURCE, value)
+        elif _STORE.match(value.text) or (not value.fixed and "//" in value.text):
+            self.run(RunsCode.INLINE)
+            self.unknown.append(f"what `{value.text[:80]}` opens is not known")
+
     def _param(self, value: Value) -> None:
         """Text that may stand for a file's content, or (to version 1 of aws) for what is at a URL."""
         if _FETCHED.match(value.text):
@@ -272,6 +287,7 @@ class Reading:
 
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:/?/")
+_STORE = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 _FETCHED = re.compile(r"(?i)https?://")
 _LABEL = re.compile(r"[A-Za-z0-9-]{1,63}")
 _CONTENT = re.compile(r"(?:(?:\A|=)(?:fileb?://|@)|\A[A-Za-z-]*file=)(.+)", re.DOTALL)
