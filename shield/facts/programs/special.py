@@ -14,6 +14,7 @@ from shield.facts.programs.git.commands import GIT
 from shield.facts.programs.interpreters import INTERPRETERS
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.language import LANGUAGE
+from shield.facts.programs.naming import NAMING
 from shield.facts.programs.packages import PACKAGES
 from shield.facts.programs.pagers import PAGERS
 from shield.facts.programs.patching import PATCHING
@@ -107,6 +108,7 @@ SPECIALS: Mapping[str, Special] = MappingProxyType(
         **INTERPRETERS,
         **LANGUAGE,
         **QUERIES,
+        **NAMING,
         **PACKAGES,
         **PAGERS,
         **PATCHING,
