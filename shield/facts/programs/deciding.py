@@ -30,7 +30,7 @@ _TABLE_TEXT: Mapping[str, str] = {
     "mypy pylint flake8": r"pyproject\.toml|setup\.cfg|\.?mypy\.ini|\.?pylintrc|\.flake8|tox\.ini",
     "pip pip3 uv poetry pdm hatch pipenv rye": rf"{_PYTHON}|uv\.toml|hatch\.toml|Pipfile",
     "inv invoke doit": r"tasks\.py|dodo\.py|invoke\.yaml",
-    "cargo rustc": r"build\.rs|Cargo\.toml|rust-toolchain(?:\.toml)?|\.cargo/config(?:\.toml)?",
+    "cargo rustc rustup": r"build\.rs|Cargo\.toml|rust-toolchain(?:\.toml)?|\.cargo/config(?:\.toml)?",
     "go": r"go\.(?:mod|work)",
     "go=generate": r"[^/]+\.go",
     "gradle gradlew": r"[^/]+\.gradle(?:\.kts)?|gradle\.properties|gradle-wrapper\.(?:properties|jar)",
@@ -51,6 +51,7 @@ _TABLE_TEXT: Mapping[str, str] = {
     "docker docker-compose podman nerdctl buildah": (
         r"(?:Docker|Container)file(?:\.[\w.-]+)?|[\w.-]+\.[Dd]ockerfile|(?:docker-)?compose(?:\.[\w-]+)?\.ya?ml"
     ),
+    "ack": r"[._]ackrc",
     "dotnet msbuild": r"[^/]+\.(?:cs|fs|vb)proj|Directory\.Build\.(?:props|targets)",
 }
 # What is installed in the project: every tool of it may load that.

@@ -58,8 +58,8 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
             locks=("Cargo.lock",),
             hosts=("index.crates.io", "static.crates.io"),
             pins=frozenset(("--locked", "--frozen")),
-            settings=(".cargo/config.toml", ".cargo/config"),
-            programs=r"(?im)rustc|wrapper|credential|git-fetch-with-cli|^\s*\[env\]",
+            settings=(".cargo/config.toml", ".cargo/config", "rust-toolchain.toml", "rust-toolchain"),
+            programs=r"(?im)rustc|wrapper|credential|git-fetch-with-cli|^\s*\[env\]|\bpath\b",
             variables="CARGO_(?!HOME|TERM)|RUSTC|RUSTUP_TOOLCHAIN",
         ),
         "uv": Source(

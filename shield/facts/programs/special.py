@@ -25,6 +25,7 @@ from shield.facts.programs.revealing import REVEALING
 from shield.facts.programs.stored import STORED
 from shield.facts.programs.toolchain import TOOLCHAIN
 from shield.facts.programs.transfer import TRANSFER
+from shield.facts.programs.upward import UPWARD
 from shield.facts.programs.wrapping import WRAPPING
 from shield.types import Access
 
@@ -117,6 +118,7 @@ SPECIALS: Mapping[str, Special] = MappingProxyType(
         **STORED,
         **TOOLCHAIN,
         **TRANSFER,
+        **UPWARD,
         **WRAPPING,
     }
 )

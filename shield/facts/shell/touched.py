@@ -17,6 +17,8 @@ _FOREIGN = (Origin.WORKSPACE, Origin.TEMP)
 _UNPACKING = frozenset(("bsdtar", "gtar", "tar", "unzip"))
 # They change what is said of a file, not what it holds.
 _KEEP_CONTENT = frozenset(("chmod", "chown", "chgrp", "touch"))
+# They look for settings of the project, and may run or read anything only where there are some.
+_LED = frozenset(("ack", "rustup"))
 
 
 class Touched:
@@ -63,9 +65,10 @@ def rewritten(facts: Sequence[PathFact], commands: Sequence[CommandFact] = ()) -
         written = [fact for fact in changed if fact.source != source and fact.access is Access.WRITE]
         if command.program is not None and command.origin in _FOREIGN:
             found += [command.name] if any(_holds(fact, command.program) for fact in written) else []
-        if command.runs_code is not RunsCode.NONE:
+        led = command.runs_code is not RunsCode.NONE or command.name in _LED
+        if led:
             found += [fact.raw for fact in written if decides(f"{fact.resolved}", command.name, command.argv[1:])]
-        if command.runs_code is not RunsCode.NONE or command.name == "git":
+        if led or command.name == "git":
             found += [fact.raw for fact in written if _unpacks(fact, sources)]
     for tree in changed:
         if _unpacks(tree, sources):
