@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
 
-__all__ = ["decides"]
+__all__ = ["LED", "decides"]
 
 _NODE = r"package\.json|\.npmrc|\.yarnrc(?:\.yml)?|\.pnpmfile\.c?js|pnpm-workspace\.yaml|bunfig\.toml"
 _NODE_TOOLS = rf"{_NODE}|(?:[\w.-]+\.config|\.[\w-]+rc)\.(?:[cm]?[jt]s|json)|\.(?:mocharc|eslintrc|babelrc)(?:\.\w+)?"
@@ -54,6 +54,8 @@ _TABLE_TEXT: Mapping[str, str] = {
     "ack": r"[._]ackrc",
     "dotnet msbuild": r"[^/]+\.(?:cs|fs|vb)proj|Directory\.Build\.(?:props|targets)",
 }
+# They look for settings of the project, and where there are none they run none of its code, installed or not.
+LED = frozenset(("ack", "rustup"))
 # What is installed in the project: every tool of it may load that.
 _INSTALLED = re.compile(r".*/(?:node_modules|site-packages|dist-packages|\.?venv/bin)/", re.DOTALL)
 
@@ -63,9 +65,9 @@ _BY_NAME = MappingProxyType({name: files for names, files in _TABLE_TEXT.items()
 
 def decides(path: str, program: str, words: Sequence[str]) -> bool:
     """Whether what the file at the absolute `path` says decides what `program words…` runs, wherever it lies."""
-    if _INSTALLED.match(path):
-        return True
     name = program.partition(" ")[0]
+    if name not in LED and _INSTALLED.match(path):
+        return True
     return any(
         _pattern(key).match(path) is not None
         for key in (name, *(f"{name}={word}" for word in words[:1]))

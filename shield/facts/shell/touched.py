@@ -5,7 +5,7 @@ Facts are taken before anything runs. `mv a b && cat b/link` reads through a lin
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from shield.facts.programs.deciding import decides
+from shield.facts.programs.deciding import LED, decides
 from shield.facts.programs.python.alone import may_shadow
 from shield.types import Access, CommandFact, Origin, PathFact, RunsCode
 
@@ -17,8 +17,6 @@ _FOREIGN = (Origin.WORKSPACE, Origin.TEMP)
 _UNPACKING = frozenset(("bsdtar", "gtar", "tar", "unzip"))
 # They change what is said of a file, not what it holds.
 _KEEP_CONTENT = frozenset(("chmod", "chown", "chgrp", "touch"))
-# They look for settings of the project, and may run or read anything only where there are some.
-_LED = frozenset(("ack", "rustup"))
 
 
 class Touched:
@@ -65,7 +63,7 @@ def rewritten(facts: Sequence[PathFact], commands: Sequence[CommandFact] = ()) -
         written = [fact for fact in changed if fact.source != source and fact.access is Access.WRITE]
         if command.program is not None and command.origin in _FOREIGN:
             found += [command.name] if any(_holds(fact, command.program) for fact in written) else []
-        led = command.runs_code is not RunsCode.NONE or command.name in _LED
+        led = command.runs_code is not RunsCode.NONE or command.name in LED
         if led:
             found += [fact.raw for fact in written if decides(f"{fact.resolved}", command.name, command.argv[1:])]
         if led or command.name == "git":

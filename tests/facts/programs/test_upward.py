@@ -70,3 +70,8 @@ def test_settings_of_the_user_are_theirs():
 )
 def test_a_line_that_writes_the_file_is_not_judged_by_what_was_there(line):
     assert [each for each in found(line, {"a": FILE, "src/b": FILE}).unknown if "may change it" in each]
+
+
+@pytest.mark.parametrize("line", ["echo x > a; ack x src", "echo x > node_modules/a; rustup show"])
+def test_a_line_that_writes_another_file_goes_on(line):
+    assert not found(line, {"node_modules/b": FILE, "src/b": FILE}).unknown
