@@ -4,13 +4,13 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from shield.facts.beneath import Look
 from shield.facts.programs.awk import awk_prints_only
 from shield.facts.programs.forwarding import glimpse
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.listing import linked, printed_by_grep, printed_by_walk
 from shield.facts.programs.model import Use
-from shield.facts.programs.reading import Listing, Value, plain_globs
+from shield.facts.programs.reading import Listing, Value
+from shield.facts.programs.searched import is_rg, searched
 from shield.types import Access, RunsCode
 
 __all__ = ["LANGUAGE"]
@@ -153,15 +153,15 @@ def _grep(call: Invocation) -> bool:
     """Without operands grep -r and rg read the working directory; plain grep reads its input."""
     arguments = call.arguments
     operands = list(call.operands)
-    if call.name.rpartition("/")[2] in ("rg", "ripgrep") and arguments.has("--files", "--type-list"):
-        listed = _searched(call)
+    if is_rg(call) and arguments.has("--files", "--type-list"):
+        listed = searched(call)
         for operand in operands or [Value(text=".", head=".")]:
             call.reading.path(operand, Access.LIST, recursive=True, look=linked(follows=listed.follows))
         if not call.reading.cautious and arguments.has("--files"):
             flags = [option.name for option, _ in arguments.given]
             call.reading.prints = printed_by_walk(flags, operands, Listing(tuple(operands), listed))
         return True
-    look = _searched(call)
+    look = searched(call)
     if not arguments.has("-e", "--regexp", "-f", "--file") and operands and not operands[0].many:
         operands.pop(0)
     named = tuple(operands)  # names that are printed begin with one of these
@@ -178,26 +178,6 @@ def _grep(call: Invocation) -> bool:
         flags = [option.name for option, _ in arguments.given]
         call.reading.prints = printed_by_grep(flags, named, Listing(named, look))
     return True
-
-
-def _searched(call: Invocation) -> Look:
-    """Which files of a tree grep and rg read."""
-    arguments = call.arguments
-    if call.name.rpartition("/")[2] in ("rg", "ripgrep"):
-        # A chosen glob or type brings hidden files back (rg(1), AUTOMATIC FILTERING).
-        shown = arguments.has("--hidden", "-.", "-u", "-uu", "-uuu", "--unrestricted")
-        chosen = arguments.has("-g", "--glob", "--iglob", "-t", "--type")
-        return Look(hidden=shown or chosen, follows=arguments.has("-L", "--follow"), ignores=True)
-    included, excluded = arguments.values("--include"), arguments.values("--exclude")
-    # Where one file is both, the order decides (grep(1)): then nothing is taken for left out.
-    without = [] if included else excluded
-    follows = arguments.has("-R", "--dereference-recursive")
-    return Look(
-        follows=follows,
-        # A link to a directory is followed, whatever files are chosen there.
-        only=() if follows else plain_globs(included) or (),
-        without=(plain_globs(without) or ()) + (plain_globs(arguments.values("--exclude-dir")) or ()),
-    )
 
 
 LANGUAGE: Mapping[str, Special] = MappingProxyType({"sed": _sed, "awk": _awk, "grep": _grep})

@@ -341,6 +341,7 @@ def _shopt(words: tuple[Value, ...], state: State) -> None:
     for word in words:
         if word.fixed and word.text in ("-s", "-u", "-q", "-p", "--"):
             continue
+        state.vanishing |= word.text == "nullglob"
         if word.fixed and word.text in _MATCHING:
             state.globs = False
         elif not word.fixed or word.text not in _UNCHANGED:

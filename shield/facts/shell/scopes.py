@@ -36,5 +36,6 @@ def fresh(state: State, contents: Mapping[str, Content], env: Mapping[str, str])
     inner.functions, inner.attributes, inner.positional = {}, {}, None
     inner.fed = False
     inner.split = inner.globs = True
+    inner.vanishing = False
     inner.previous, inner.stack, inner.locals = (None,), (), frozenset()
     return inner

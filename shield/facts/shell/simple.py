@@ -165,7 +165,7 @@ class Simples:
         if self._patterns > _MAX_PATTERNS:
             self._walk.doubt("too many patterns")
             return value._replace(known=False, pattern=None, many=True)
-        if any(
+        if (state.vanishing and value.pattern.startswith("-")) or any(
             may_be_option(value.pattern, self._record.place, base)
             or (base in self._record.dashed and value.pattern.startswith(("*", "?", "[")))
             for base in state.bases

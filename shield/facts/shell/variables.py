@@ -128,8 +128,8 @@ class State:
     known nothing sets it while the state is `exact`: nothing ran that may have. `positional` is None where `$1…` are
     not known: in an exact state, because only the host could have set them. `functions` maps to what a name may have
     been defined as, None among them: maybe not at all. `fed`: standard input was redirected for what follows. `split`:
-    words are split at blanks, as by default. `globs`: patterns are matched as by default. `inexact`, shared by all
-    copies: why the line is not understood.
+    words are split at blanks, as by default. `globs`: patterns are matched as by default. `vanishing`: one
+    that matches nothing may be no word at all. `inexact`, shared by all copies: why the line is not understood.
     """
 
     variables: dict[str, Content]
@@ -143,6 +143,7 @@ class State:
     fed: bool = False
     split: bool = True
     globs: bool = True
+    vanishing: bool = False
     searched: bool = False  # PATH was given another value in the line
     previous: tuple[str | None, ...] = (None,)
     stack: tuple[tuple[str | None, ...], ...] = ()
@@ -164,6 +165,7 @@ class State:
             self.fed,
             self.split,
             self.globs,
+            self.vanishing,
             self.searched,
             self.previous,
             self.stack,
@@ -291,6 +293,7 @@ def join(first: State | None, second: State | None, *, widen: bool = False) -> S
         first.fed or second.fed,
         first.split and second.split,
         first.globs and second.globs,
+        first.vanishing or second.vanishing,
         first.searched or second.searched,
         joined_bases(first.previous, second.previous),
         first.stack if first.stack == second.stack else (),

@@ -103,3 +103,74 @@ def test_a_tree_that_is_packed_file_by_file_is_gone():
 def test_a_file_that_jq_is_given_is_read():
     found = facts("jq --rawfile x .env . a.json", {".env": MadeFile(), "a.json": MadeFile()})
     assert {fact.raw for fact in found.paths} == {".env", "a.json"}
+
+
+_SEARCHES = {".env": MadeFile(), "a.py": MadeFile(), "sub/.env": MadeFile()}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "rg foo",
+        "rg foo -g '*.py'",
+        "rg -uu foo -g '*.{py,ts}'",
+        "rg --hidden foo -g 'src/**/*.py'",
+        "rg --hidden foo --iglob '*.PY'",
+        "rg foo -g '!*.md'",
+        "rg foo -g '!node_modules' -g '!dist/**'",
+        "rg --hidden foo -g '*.py' -g '!*_test.py'",
+        "rg -uu foo -t py",
+        "rg -tpy -trust foo",
+        "rg --type=py foo",
+        "rg foo -g '!*.md' -t ts",
+        "grep -r foo --include='*.py' .",
+        "grep -rn foo --include=*.py .",
+        "grep -rn foo --include=*.{ts,tsx} .",
+        "grep -rn foo --include='*.py' --exclude='*_test.py' .",
+        "grep -rn foo --exclude-dir=dist --include='*.py' .",
+        "(shopt -s nullglob); grep -rn foo --include=*.py .",
+        "ag foo",
+        "ag --hidden --python foo",
+    ],
+)
+def test_a_search_that_is_told_which_names_to_keep_to_reads_no_others(line):
+    assert not any("credential" in fact.categories for fact in facts(line, _SEARCHES).paths)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "rg --hidden foo",
+        "rg -uu foo",
+        "rg foo -g '*'",
+        "rg foo -g '*.e*'",
+        "rg foo -g 'sub/**'",
+        "rg foo -g '.env' -t py",
+        "rg foo -g '*.{py,env}'",
+        "rg foo -g '{*.py,.env}'",
+        "rg foo -g '{*.{py,ts},.env}'",
+        "rg foo -g '.e[n]v'",
+        "rg foo -g '\\.env'",
+        "rg foo -g '#x' --hidden",
+        "rg foo -g '' --hidden",
+        "rg foo -g $GLOB",
+        "rg foo --iglob '*.ENV'",
+        "rg foo -g '*.ENV' --glob-case-insensitive",
+        "rg --hidden foo -g '!*.md'",
+        "rg foo -t all",
+        "rg foo -t $TYPE",
+        "rg foo -t py --type-add 'py:.env'",
+        "rg foo -g '*.py' .env",
+        "grep -r foo --exclude=x --include='*.py' .",
+        "grep -r foo --exclude-from=x --include='*.py' .",
+        "grep -r foo --include=.e* .",
+        "grep -r foo --include=[.]env .",
+        "shopt -s nullglob; grep -rn foo --include=*.py .",
+        "if a; then shopt -s nullglob; fi; grep -rn foo --include=*.py .",
+        "ag --hidden foo",
+        "ag -u foo",
+        "ag --pager=x --python foo .env",
+    ],
+)
+def test_a_search_reads_what_its_globs_and_types_do_not_leave_out(line):
+    assert any("credential" in fact.categories for fact in facts(line, _SEARCHES).paths)
