@@ -11,17 +11,10 @@ from shield.facts.programs.listing import linked, printed_by_grep, printed_by_wa
 from shield.facts.programs.model import Use
 from shield.facts.programs.reading import Listing, Value
 from shield.facts.programs.searched import is_rg, searched
+from shield.facts.programs.sed import sed_files
 from shield.types import Access, RunsCode
 
 __all__ = ["LANGUAGE"]
-
-
-# sed(1): what may stand alone in a script without writing, reading or running anything.
-_SED_PLAIN = re.compile(
-    r"\s*(?:(?:\d+|\$|/(?:[^/\\\n]|\\[^\n])*/I?)(?:~\d+)?(?:,\s*[+~]?(?:\d+|\$|/(?:[^/\\\n]|\\[^\n])*/I?))?\s*)?!?\s*"
-    r"(?:[pdqPDgGhHnNx=]|[qQ]\s*\d+|s(?P<d>[/|,#@:!%+])(?:(?!(?P=d))[^\\\n]|\\[^\n])*(?P=d)(?:(?!(?P=d))[^\\\n]|\\[^\n])*(?P=d)"
-    r"[gpiI0-9]*|y/(?:[^/\\\n]|\\[^\n])*/(?:[^/\\\n]|\\[^\n])*/|[aic]\\?\s?[^\n\\]*\Z)\s*"
-)
 
 
 # Backups that are no file with a meaning, whatever they are made of.
@@ -48,9 +41,12 @@ def _sed(call: Invocation) -> bool:
         _from_file(call, value)
     if not scripts and not arguments.has("-f", "--file") and operands:
         scripts = [operands.pop(0)]
-    for script in scripts:
-        if not (script.fixed and _sed_plain(script.text)):
-            # `w`, `r`, `e`, `W`, `R`, `s///w`, `s///e`, blocks, and all that is not surely none of them.
+    # Pieces are lines of one script (sed(1), `-e`); where a file stands between them, each is one for itself.
+    for script in scripts if arguments.has("-f", "--file") else _joined(scripts):
+        files = sed_files(script.text) if script.fixed else None
+        for access, name in files or ():
+            reading.path(Value(text=name, head=name), access)
+        if files is None:
             reading.run(RunsCode.INLINE)
             _sed_shows(call, script.text)
     in_place = arguments.has("-i", "--in-place")
@@ -59,6 +55,12 @@ def _sed(call: Invocation) -> bool:
     for suffix in arguments.values("-i", "--in-place"):
         _backups(call, suffix, operands)
     return True
+
+
+def _joined(scripts: list[Value]) -> list[Value]:
+    if len(scripts) > 1 and all(script.fixed for script in scripts):
+        return [Value(text="\n".join(script.text for script in scripts))]
+    return scripts
 
 
 _SED_PLACE = r"(?:^|[;{}\n])\s*(?:[\d$,~+!\s]|/(?:[^/\\\n]|\\.)*/I?)*"
@@ -95,22 +97,6 @@ def _backups(call: Invocation, suffix: Value, operands: list[Value]) -> None:
             call.reading.path(Value(text=operand.text + suffix.text, head=operand.text), Access.WRITE)
         elif suffix.text not in _PLAIN_SUFFIXES:
             call.reading.caution()
-
-
-def _sed_plain(script: str) -> bool:
-    if len(script) > 2000:
-        return False
-    at = 0
-    for _ in range(100):
-        match = _SED_PLAIN.match(script, at)
-        if match is None:
-            return not script[at:].strip(" \t\n;")
-        at = match.end()
-        if at < len(script):
-            if script[at] not in ";\n":
-                return False
-            at += 1
-    return False
 
 
 def _awk(call: Invocation) -> bool:

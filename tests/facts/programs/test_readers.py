@@ -129,8 +129,6 @@ _SEARCHES = {".env": MadeFile(), "a.py": MadeFile(), "sub/.env": MadeFile()}
         "grep -rn foo --include='*.py' --exclude='*_test.py' .",
         "grep -rn foo --exclude-dir=dist --include='*.py' .",
         "(shopt -s nullglob); grep -rn foo --include=*.py .",
-        "ag foo",
-        "ag --hidden --python foo",
     ],
 )
 def test_a_search_that_is_told_which_names_to_keep_to_reads_no_others(line):
@@ -169,7 +167,6 @@ def test_a_search_that_is_told_which_names_to_keep_to_reads_no_others(line):
         "if a; then shopt -s nullglob; fi; grep -rn foo --include=*.py .",
         "ag --hidden foo",
         "ag -u foo",
-        "ag --pager=x --python foo .env",
     ],
 )
 def test_a_search_reads_what_its_globs_and_types_do_not_leave_out(line):

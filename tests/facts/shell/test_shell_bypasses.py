@@ -21,7 +21,7 @@ TRICKS = [
     ("CVE-2025-64755: sed e", "sed 1e README.md", "sed -n 1p README.md"),
     ("CVE-2026-25723: sed w", "sed -n 'w /etc/cron.d/x' README.md", "sed 's/w /x/' README.md"),
     ("sed s///e", "sed 's/a/b/e' README.md", "sed 's/a/e/g' README.md"),
-    ("sed s///w", "sed 's/a/b/w out' README.md", "sed 's/a/b/2' README.md"),
+    ("sed s///w", "sed 's/a/b/w /etc/cron.d/x' README.md", "sed 's/a/b/2' README.md"),
     ("sed r", "sed 'r /etc/shadow' README.md", "sed '/r/d' README.md"),
     ("sed in two commands", "sed '1d;2e' README.md", "sed '1d;2d' README.md"),
     ("sed -f", "sed -f evil.sed README.md", "sed -e 2d README.md"),
