@@ -46,6 +46,12 @@ def test_what_is_started_is_a_command_of_its_own(code, commands):
     assert started(IMPORT.replace("; ", "\n" if newline else "; ") + code) == commands
 
 
+def test_what_is_said_of_the_machine_is_looked_up_by_a_program():
+    for name in ("platform", "system", "machine", "processor", "release"):
+        assert started(f"import platform; print(platform.{name}())") == [("uname", "-p")]
+    assert started("from platform import system as s; print(s(), len(s()))") == [("uname", "-p")]
+
+
 def test_names_of_the_import_are_followed():
     assert started("from subprocess import run\nrun(['ls'])") == [("ls",)]
     assert started("import subprocess as s\ns.run(['ls'])") == [("ls",)]

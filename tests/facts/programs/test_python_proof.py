@@ -41,6 +41,20 @@ HARMLESS = [
     "import sys; [print(l.rstrip()) for l in sys.stdin if 'x' in l]", "import ast; print(ast.literal_eval('[1]'))",
     "print(sorted({'b':1,'a':2}.items(), key=lambda t: -t[1]))", "try:\n print(1/0)\nexcept ZeroDivisionError as e:\n print(e)",
     "import os; print(os.path.exists('a'), os.path.join('a','b'))", "import time; print(int(time.time()))",
+    "import ast; print(ast.dump(ast.parse('1', mode='eval')))", "import ast; ast.parse(open('x.py').read())",
+    "import ast; t=ast.parse(open('x').read()); print([n.name for n in ast.walk(t) if isinstance(n, ast.FunctionDef)])",
+    "import ast, sys\ntry:\n ast.parse(sys.stdin.read())\nexcept SyntaxError as e:\n print(e.lineno, e.msg)",
+    "from ast import parse, unparse; print(unparse(parse('1 + 1')))",
+    "import warnings; warnings.filterwarnings('ignore', category=DeprecationWarning); print(1)",
+    "import difflib; print(difflib.SequenceMatcher(None, 'a', 'b').get_opcodes())", "import colorsys; print(colorsys.rgb_to_hsv(1, 0, 0))",
+    "import gzip, bz2, lzma; print(gzip.decompress(b''), bz2.compress(b'a'), lzma.compress(b'a'))",
+    "import ipaddress; print(ipaddress.ip_network('10.0.0.0/24').num_addresses, [*ipaddress.ip_network('10.0.0.0/30').hosts()])",
+    "import email.utils as e; print(e.parseaddr('a <a@b>'))", "import quopri; print(quopri.decodestring(b'a=20'))",
+    "import codecs; print(codecs.encode('a', 'rot13'))", "import cmath; print(cmath.sqrt(-1))", "import fnmatch; print(fnmatch.fnmatch('a', '*'))",
+    "import tokenize, io; print([t.string for t in tokenize.generate_tokens(io.StringIO('x').readline)])",
+    "from typing import Dict, List\ndef f(a: List[int]) -> Dict[str, int]:\n return {}\nprint(f([]))",
+    "import site; print(site.getsitepackages())", "import ssl; print(ssl.OPENSSL_VERSION)", "import sqlite3; print(sqlite3.sqlite_version)",
+    "import importlib.util; print(importlib.util.find_spec('yaml') is not None)", "import os; print(os.uname().machine)",
 ]  # fmt: skip
 
 REFUSED = [
@@ -56,7 +70,7 @@ REFUSED = [
     "f = open", "type('X',(),{})", "type(1)(2)", "t = type(1)", "x = [type(open('x','rb'))]", "import functools; functools.partial(open,'x')",
     "class A: pass", "import io; io.FileIO('x','w')", "import io; io.open_code('x')", "import pathlib; pathlib.Path('a').replace('b')",
     "import pickle", "import ctypes", "import uuid; uuid.uuid1()",
-    "import platform; platform.platform()", "breakpoint()", "help()", "input()", "open('x', opener=print)", "open('x', 'rb', 0)", "open(0)",
+    "import platform; platform.libc_ver('/etc/passwd')", "breakpoint()", "help()", "input()", "open('x', opener=print)", "open('x', 'rb', 0)", "open(0)",
     "open('x', *['w'])", "open(*['x','w'])", "open('x', **{'mode':'w'})", "vars()", "globals()", "import importlib; importlib.import_module('os')",
     "import os; os.path.os.system('x')", "import random; random._os.system('x')", "import operator; operator.attrgetter('x')",
     "import operator as o; o.methodcaller('x')", "if 1: import os", "f\"{__import__('os').system('id')}\"", "[eval for x in y]", "lambda: eval",
@@ -70,6 +84,14 @@ REFUSED = [
     "(x for x in []).gi_frame.f_builtins", "ｅval('1')", "print(1)\r__import__('os')", "import os.path as p; p.os.system('x')",
     "from json import __builtins__", "import json; json.__builtins__", "a = b = print.__call__", "del print", "global eval", "exit.__class__",
     "import codecs; codecs.open('x','w')", "import zoneinfo; zoneinfo.ZoneInfo('x')",
+    "import ast; ast.parse('x is 1', '/etc/shadow')", "import ast; ast.parse('x is 1', filename='/etc/shadow')", "import ast; ast.parse(*['x', 'y'])",
+    "import ast; ast.parse('x', **{'filename': 'y'})", "import ast; [*map(ast.parse, ['x is 1'], ['/etc/shadow'])]", "import ast; p = ast.parse",
+    "from ast import parse; p = parse", "raise SyntaxError('x', ('/etc/shadow', 1, 1, None))", "try: pass\nexcept (SyntaxError, f()): pass",
+    "import importlib.util; importlib.util.find_spec('a.b')", "import importlib.util; importlib.util.find_spec(x)", "import importlib.util as u; [*map(u.find_spec, ['a.b'])]",
+    "import importlib.util as u; u.spec_from_file_location('a', 'a.py')", "import warnings; warnings.warn_explicit('x', UserWarning, '/etc/shadow', 1)",
+    "import platform; f = platform.system", "import platform; platform.platform(1)", "import sqlite3; sqlite3.connect('x')", "import ssl; ssl.get_server_certificate(('x', 1))",
+    "import email.utils; email.utils.make_msgid()", "import email.utils; email.utils.socket", "import tokenize; tokenize.open('x')", "import gzip; gzip.open('x')",
+    "import typing; typing.get_type_hints(print)", "import collections.abc; collections.abc.sys", "import signal; signal.signal(2, print)", "import os; os.uname().system",
 ]  # fmt: skip
 
 

@@ -19,7 +19,9 @@ format slice callable id exit quit True False None NotImplemented Ellipsis Excep
 TypeError KeyError IndexError AttributeError AssertionError ZeroDivisionError ArithmeticError OverflowError
 LookupError NameError OSError FileNotFoundError ImportError ModuleNotFoundError UnicodeDecodeError UnicodeEncodeError
 UnicodeError StopIteration RuntimeError NotImplementedError SystemExit KeyboardInterrupt EOFError PermissionError
-RecursionError MemoryError __name__
+RecursionError MemoryError Warning BufferError ConnectionError DeprecationWarning FileExistsError FloatingPointError
+FutureWarning ImportWarning IsADirectoryError NotADirectoryError PendingDeprecationWarning ResourceWarning
+RuntimeWarning SyntaxWarning TimeoutError UserWarning __name__
 """
 BUILTINS = frozenset(_BUILTINS_TEXT.split())
 
@@ -48,46 +50,72 @@ timetuple title to_bytes from_bytes today toordinal total total_seconds translat
 utcnow utcoffset value values weekday year zfill fragment fieldnames line_num strerror filename reason object st_size
 st_mtime st_mode close flush getvalue seek tell truncate write writeheader writelines writerow writerows
 returncode stderr stdout
+asname attr body col_offset decorator_list end_lineno func id keywords module names origin targets
+get_matching_blocks get_opcodes quick_ratio
+broadcast_address compressed exploded hosts is_global is_loopback is_multicast is_private netmask network_address
+num_addresses overlaps prefixlen subnet_of subnets supernet with_prefixlen machine nodename sysname
 """
 METHODS = frozenset(_METHODS_TEXT.split())
 
 _MODULES_TEXT = """
-ast: literal_eval
+array: array
+ast: AST AnnAssign Assign AsyncFunctionDef Attribute AugAssign BinOp Call ClassDef Constant Dict Expr Expression For
+  FunctionDef If Import ImportFrom List Load Module Name Return Store Subscript Try Tuple While With arg
+  dump get_docstring get_source_segment iter_child_nodes iter_fields keyword literal_eval unparse walk
 base64: a85decode a85encode b16decode b16encode b32decode b32encode b64decode b64encode b85decode b85encode
   decodebytes encodebytes standard_b64decode standard_b64encode urlsafe_b64decode urlsafe_b64encode
 binascii: a2b_base64 a2b_hex b2a_base64 b2a_hex crc32 hexlify unhexlify
 bisect: bisect bisect_left bisect_right insort insort_left insort_right
+bz2: compress decompress
 calendar: calendar isleap leapdays month monthrange timegm weekday day_name month_name
+cmath: acos acosh asin asinh atan atanh cos cosh e exp inf isclose isfinite isinf isnan log log10 nan phase pi polar
+  rect sin sinh sqrt tan tanh tau
+codecs: BOM_UTF16_BE BOM_UTF16_LE BOM_UTF8 decode encode
 collections: ChainMap Counter OrderedDict defaultdict deque namedtuple
+collections.abc: Callable Hashable Iterable Iterator Mapping MutableMapping Sequence Set Sized
+colorsys: hls_to_rgb hsv_to_rgb rgb_to_hls rgb_to_hsv rgb_to_yiq yiq_to_rgb
+contextlib: suppress
 copy: copy deepcopy
 csv: DictReader DictWriter QUOTE_ALL QUOTE_MINIMAL QUOTE_NONE QUOTE_NONNUMERIC field_size_limit reader writer
 datetime: UTC date datetime time timedelta timezone
-decimal: Decimal ROUND_DOWN ROUND_HALF_EVEN ROUND_HALF_UP ROUND_UP getcontext localcontext
-difflib: get_close_matches ndiff unified_diff context_diff
+decimal: Context Decimal InvalidOperation ROUND_CEILING ROUND_DOWN ROUND_FLOOR ROUND_HALF_DOWN ROUND_HALF_EVEN
+  ROUND_HALF_UP ROUND_UP getcontext localcontext
+difflib: SequenceMatcher context_diff get_close_matches ndiff unified_diff
+email.utils: formataddr formatdate parseaddr parsedate parsedate_to_datetime
+errno: EACCES EAGAIN ECONNREFUSED EEXIST EINTR EINVAL EIO EISDIR ENOENT ENOTDIR ENOTEMPTY EPERM EPIPE errorcode
+fnmatch: filter fnmatch fnmatchcase translate
 fractions: Fraction
 functools: cmp_to_key lru_cache partial reduce
+gzip: compress decompress
 hashlib: algorithms_available algorithms_guaranteed blake2b blake2s md5 new pbkdf2_hmac scrypt sha1 sha224 sha256
   sha384 sha3_224 sha3_256 sha3_384 sha3_512 sha512
 heapq: heapify heappop heappush heappushpop heapreplace merge nlargest nsmallest
 hmac: compare_digest digest new
 html: escape unescape
 importlib.metadata: PackageNotFoundError version
+importlib.util:
 io: BytesIO StringIO
+ipaddress: AddressValueError IPv4Address IPv4Network IPv6Address IPv6Network collapse_addresses ip_address ip_interface
+  ip_network summarize_address_range
 itertools: accumulate batched chain combinations combinations_with_replacement compress count cycle dropwhile
   filterfalse groupby islice pairwise permutations product repeat starmap takewhile tee zip_longest
 json: JSONDecodeError dump dumps load loads
 keyword: iskeyword kwlist softkwlist
-locale: getpreferredencoding
+locale: getlocale getpreferredencoding
+lzma: compress decompress
 math: acos acosh asin asinh atan atan2 atanh ceil comb copysign cos cosh degrees dist e erf erfc exp expm1 fabs
   factorial floor fmod frexp fsum gamma gcd hypot inf isclose isfinite isinf isnan isqrt lcm ldexp lgamma log log10
   log1p log2 modf nan perm pi pow prod radians remainder sin sinh sqrt tan tanh tau trunc cbrt exp2
+numbers: Complex Integral Number Rational Real
 operator: add and_ concat contains eq floordiv ge gt index invert itemgetter le lt mod mul ne neg not_ or_ pos pow sub
   truediv xor
-os: cpu_count curdir extsep getcwd getpid getppid linesep name pardir pathsep sep
+os: cpu_count curdir extsep getcwd getegid geteuid getgid getpid getppid getuid linesep name pardir pathsep sep uname
+  urandom
 os.path: basename commonpath commonprefix dirname isabs join normpath relpath split splitext
 platform: python_implementation python_version python_version_tuple
 pathlib:
 pprint: pformat pprint
+quopri: decodestring encodestring
 random: Random betavariate choice choices expovariate gauss getrandbits normalvariate randbytes randint random
   randrange sample seed shuffle triangular uniform
 re: A ASCII DOTALL I IGNORECASE M MULTILINE S VERBOSE X compile error escape findall finditer fullmatch match search
@@ -95,6 +123,11 @@ re: A ASCII DOTALL I IGNORECASE M MULTILINE S VERBOSE X compile error escape fin
 secrets: choice randbelow randbits token_bytes token_hex token_urlsafe
 shlex: join quote split
 shutil:
+signal: SIGHUP SIGINT SIGKILL SIGPIPE SIGTERM SIGUSR1 SIGUSR2 Signals strsignal
+site: getsitepackages getuserbase getusersitepackages
+sqlite3: sqlite_version sqlite_version_info
+ssl: HAS_TLSv1_3 OPENSSL_VERSION OPENSSL_VERSION_INFO
+stat: S_IMODE S_IRGRP S_IROTH S_IRUSR S_IRWXG S_IRWXO S_IRWXU S_ISDIR S_ISLNK S_ISREG S_IWUSR S_IXUSR filemode
 statistics: fmean geometric_mean harmonic_mean mean median median_grouped median_high median_low mode multimode pstdev
   pvariance quantiles stdev variance
 string: ascii_letters ascii_lowercase ascii_uppercase capwords digits hexdigits octdigits printable punctuation
@@ -107,11 +140,16 @@ sys: api_version base_exec_prefix base_prefix byteorder exec_prefix executable e
 textwrap: dedent fill indent shorten wrap
 time: asctime ctime gmtime localtime mktime monotonic monotonic_ns perf_counter perf_counter_ns process_time sleep
   strftime strptime time time_ns timezone tzname
+token: DEDENT ENDMARKER INDENT NAME NEWLINE NUMBER OP STRING tok_name
+tokenize: COMMENT DEDENT INDENT NAME NEWLINE NL NUMBER OP STRING TokenError generate_tokens tok_name tokenize untokenize
 tomllib: TOMLDecodeError load loads
+traceback: format_exc print_exc
+typing: Any Callable Dict Iterable Iterator List Mapping Optional Sequence Set Tuple Union
 unicodedata: bidirectional category combining decimal digit east_asian_width lookup name normalize numeric
 urllib.parse: parse_qs parse_qsl quote quote_from_bytes quote_plus unquote unquote_plus unquote_to_bytes urldefrag
   urlencode urljoin urlparse urlsplit urlunparse urlunsplit
 uuid: NAMESPACE_DNS NAMESPACE_OID NAMESPACE_URL UUID uuid3 uuid4 uuid5
+warnings: catch_warnings filterwarnings resetwarnings simplefilter warn
 xml.etree.ElementTree: ParseError fromstring tostring
 zlib: adler32 compress crc32 decompress
 """

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 
 from shield.facts.programs.python.allowed import BUILTINS, EVERY_BUILTIN, METHODS, MODULES, STREAMS
 from shield.facts.programs.python.alone import may_shadow
+from shield.facts.programs.python.called import CALLED
 from shield.facts.programs.python.files import FILE_NAMES
 from shield.facts.programs.python.processes import STARTS
 
@@ -51,7 +52,7 @@ class Names:
             full = f"{node.module}.{item.name}"
             if node.level or item.name == "*":
                 raise UnlistedNameError
-            if not (self.permitted(full) or full in MODULES or full in FILE_NAMES | STARTS or full in STREAMS):
+            if not (self.permitted(full) or full in MODULES or full in FILE_NAMES | STARTS | CALLED or full in STREAMS):
                 self._project((node.module or "").partition(".")[0], installed=False)
                 if may_shadow(item.name) or item.name.startswith("_"):
                     raise UnlistedNameError

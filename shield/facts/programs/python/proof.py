@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from shield.facts.programs.python.allowed import LISTED
+from shield.facts.programs.python.called import CALLED, UnlistedCallError, called
 from shield.facts.programs.python.code import python_tree
 from shield.facts.programs.python.files import Files, FileUse, UnnamedFileError, bindings
 from shield.facts.programs.python.names import Names, UnlistedNameError
@@ -61,7 +62,7 @@ def proven(
         return None
     try:
         return _Checker(tree, arguments, Names(known, taken)).proof()
-    except (_RefusedError, UnclearStartError, UnlistedNameError, UnnamedFileError, RecursionError):
+    except (_RefusedError, UnclearStartError, UnlistedCallError, UnlistedNameError, UnnamedFileError, RecursionError):
         return None
 
 
@@ -142,7 +143,9 @@ class _Checker:
             case ast.Try(body=body, handlers=handlers, orelse=other, finalbody=last):
                 self._block(body, other, last)
                 for handler in handlers:
-                    self._optional(handler.type)
+                    # To make one would be to name a file, of which a line is shown.
+                    if not (isinstance(handler.type, ast.Name) and handler.type.id == "SyntaxError"):
+                        self._optional(handler.type)
                     self._block(handler.body)
             case ast.FunctionDef(args=args, body=body, decorator_list=[], returns=returns) if not _generic(node):
                 self._parameters(args)
@@ -286,6 +289,11 @@ class _Checker:
             name = function.id
         if name in STARTS:
             self._commands.append(started(node))
+            return
+        if name in CALLED:
+            values, commands = called(node, name)
+            self._commands += commands
+            self._all(list(values))
             return
         rest = self._files.opened(node, name)
         if rest is not None:

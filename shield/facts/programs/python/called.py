@@ -1,0 +1,39 @@
+"""Functions that Python code may call, but not with everything, and which are no values for that."""
+
+import ast
+
+from shield.facts.programs.python.processes import Started
+
+__all__ = ["CALLED", "UnlistedCallError", "called"]
+
+# They look for the processor by `uname -p` (Lib/platform.py), at once or when it is asked for.
+_UNAME_TEXT = """
+platform.machine platform.node platform.platform platform.processor platform.release platform.system platform.uname
+platform.version
+"""
+_UNAME = frozenset(_UNAME_TEXT.split())
+_PARSE_KEYWORDS = frozenset(("feature_version", "mode", "type_comments"))
+CALLED = frozenset(("ast.parse", "importlib.util.find_spec", *_UNAME))
+
+
+class UnlistedCallError(Exception):
+    """Such a function is given what it may not be."""
+
+
+def called(node: ast.Call, name: str) -> tuple[tuple[ast.expr, ...], tuple[Started, ...]]:
+    """Of a call of one of CALLED: the arguments that are values like any others, and what it starts.
+
+    Raises:
+        UnlistedCallError: with these arguments it may do more.
+    """
+    match name, node.args, node.keywords:
+        case str(), [], [] if name in _UNAME:
+            return (), (Started(("uname", "-p")),)
+        # A warning shows a line of the file that the code is said to be of: none is said.
+        case "ast.parse", [source], keywords if {keyword.arg for keyword in keywords} <= _PARSE_KEYWORDS:
+            if not isinstance(source, ast.Starred):
+                return (source, *(keyword.value for keyword in keywords)), ()
+        # Of a module within a package that package is run.
+        case "importlib.util.find_spec", [ast.Constant(value=str(module))], [] if module.isidentifier():
+            return (), ()
+    raise UnlistedCallError
