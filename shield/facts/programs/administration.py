@@ -71,6 +71,17 @@ def _at(call: Invocation) -> bool:
     return True
 
 
+def _keygen(call: Invocation) -> bool:
+    """ssh-keygen(1): a key is made or changed, unless only its fingerprint is shown."""
+    told = {option.name for option, _ in call.arguments.given}
+    shows = "-l" in told and told <= {"-l", "-f", "-E", "-q", "-v"} and not call.arguments.foreign
+    if shows:
+        call.reading.operations.discard(Operation.WRITE)
+    for value in call.arguments.values("-f"):
+        call.reading.use(Use.READ if shows else Use.EDIT, value)
+    return False
+
+
 ADMINISTRATION: Mapping[str, Special] = MappingProxyType(
     {
         "no_operands": _no_operands,
@@ -80,5 +91,6 @@ ADMINISTRATION: Mapping[str, Special] = MappingProxyType(
         "administer": _administer,
         "crontab": _crontab,
         "at": _at,
+        "keygen": _keygen,
     }
 )

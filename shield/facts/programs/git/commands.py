@@ -309,6 +309,8 @@ def _writes(call: Invocation) -> bool:
     if call.name.endswith((" add", " stage")):
         _added(call)
     if call.name.endswith(" rm"):
+        if _keeps_files(call):
+            return True
         for word in call.operands:
             call.reading.path(word, Access.DELETE, recursive=call.arguments.has("-r"))
     if any(not value.fixed or "/" in value.text for value in call.arguments.values("--suffix")):
@@ -321,6 +323,18 @@ def _writes(call: Invocation) -> bool:
     ):
         call.reading.run(RunsCode.INLINE)  # an editor
     return False
+
+
+def _keeps_files(call: Invocation) -> bool:
+    """Whether `git rm` takes the files from the index alone, or tells what it would take; takes it for such. Content
+    that stands nowhere else it leaves in the index, unless it is told to do it all the same (git-rm(1), `-f`)."""
+    tells = call.arguments.has("-n", "--dry-run")
+    if not tells and (not call.arguments.has("--cached") or call.arguments.has("-f", "--force")):
+        return False
+    call.reading.operations.discard(Operation.DELETE)
+    for word in call.operands:
+        call.reading.path(word, Access.LIST, recursive=call.arguments.has("-r"))
+    return True
 
 
 def _added(call: Invocation) -> None:
