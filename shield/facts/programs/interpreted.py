@@ -12,11 +12,14 @@ from shield.types import Access, RunsCode
 __all__ = ["arguments", "fed_code", "given_code", "inline", "only_version", "script_and_rest"]
 
 _VERSION = frozenset(["--version", "-V", "-VV", "--help", "-h"])
+# To others `-v` is no more than to say more.
+_TELLING = frozenset(("perl", "php", "ruby"))
 
 
 def only_version(call: Invocation) -> bool:
     """Whether it is only asked what it is."""
-    return bool(call.words) and all(word.fixed and word.text in _VERSION for word in call.words)
+    told = _VERSION | {"-v"} if call.name in _TELLING and len(call.words) == 1 else _VERSION
+    return bool(call.words) and all(word.fixed and word.text in told for word in call.words)
 
 
 def fed_code(call: Invocation) -> None:

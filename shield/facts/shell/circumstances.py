@@ -58,7 +58,7 @@ class Circumstances:
                 continue  # programs are looked for in it
             if value is not None and value == self._place.env.get(name) == state.variables.get(name):
                 continue  # as it was
-            kind = influence(name)
+            kind = influence(name, value)
             if kind is Influence.LOCALE and value is not None and not names_locale(name, value):
                 kind = Influence.CODE
             match kind:

@@ -183,8 +183,6 @@ def _declare(
             state.doubt(f"`{name}` with options or names that are not constant")
             continue
         variable = match[1]
-        if name == "export" or "x" in flags:
-            _exported(variable, state)
         if name == "local" and not inside:
             shell.assign(variable, None, state)  # an error, and nothing is assigned
             continue
@@ -200,6 +198,8 @@ def _declare(
             state.variables.setdefault(variable, Listed(()))
         elif name != "export" and inside:
             state.variables[variable] = None
+        if name == "export" or "x" in flags:
+            _exported(variable, state)
         if name == "readonly" or "r" in flags:
             state.attributes[variable] = Attribute.CHANGED  # what is assigned later is refused
 
@@ -214,10 +214,11 @@ def _doubt_flags(name: str, option: str, state: State) -> None:
 
 
 def _exported(variable: str, state: State) -> None:
-    kind = influence(variable)
-    if kind is Influence.CODE and variable not in ("PATH", "PS1", "PS2"):  # prompts are of interactive shells
+    content = state.variables.get(variable)
+    code = influence(variable, content if isinstance(content, str) else None) is Influence.CODE
+    if code and variable not in ("PATH", "PS1", "PS2"):  # prompts are of interactive shells
         state.doubt(f"`{variable}` is exported")
-    elif kind is not Influence.NONE and variable not in state.exported:
+    elif influence(variable) is not Influence.NONE and variable not in state.exported:
         state.exported = (*state.exported, variable)
 
 

@@ -52,8 +52,23 @@ _CODE_PREFIXES = (
 )
 
 
-def influence(name: str) -> Influence:
-    """What assigning to `name` can change. Names that are not listed are never taken for harmless."""
+# With these git starts no pager and no editor (git-var(1), `pager.c` and `editor.c`), asks nobody and takes no lock.
+_IDLE = frozenset(
+    (
+        ("GIT_PAGER", ""),
+        ("GIT_PAGER", "cat"),
+        ("GIT_EDITOR", ":"),
+        ("GIT_TERMINAL_PROMPT", "0"),
+        ("GIT_OPTIONAL_LOCKS", "0"),
+    )
+)
+
+
+def influence(name: str, value: object = None) -> Influence:
+    """What assigning to `name` can change, where the value is not known to change nothing. Names that are not listed
+    are never taken for harmless."""
+    if (name, value) in _IDLE:
+        return Influence.NONE
     if name in _HARMLESS:
         return Influence.NONE
     if name in ("LANG", "LANGUAGE", "TZ") or (name.startswith("LC_") and name[3:].isupper()):

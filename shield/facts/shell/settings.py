@@ -111,10 +111,10 @@ class Settings:
             if name not in _FREE and not (name in _COUNTERS and counter):
                 state.doubt(f"`{name}` is assigned")
             return
-        kind = influence(name)
+        kind = influence(name, content if isinstance(content, str) else None)
         if kind is Influence.CODE:
             state.doubt(f"`{name}` is assigned")
-        elif kind is not Influence.NONE and name in self._place.env and name not in state.exported:
+        elif influence(name) is not Influence.NONE and name in self._place.env and name not in state.exported:
             state.exported = (*state.exported, name)
         state.variables[name] = content
 
