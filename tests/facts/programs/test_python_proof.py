@@ -54,6 +54,7 @@ HARMLESS = [
     "import tokenize, io; print([t.string for t in tokenize.generate_tokens(io.StringIO('x').readline)])",
     "from typing import Dict, List\ndef f(a: List[int]) -> Dict[str, int]:\n return {}\nprint(f([]))",
     "import site; print(site.getsitepackages())", "import ssl; print(ssl.OPENSSL_VERSION)", "import sqlite3; print(sqlite3.sqlite_version)",
+    "import json, os.path; print(json.__file__, os.path.__name__, json.__doc__)",
     "import importlib.util; print(importlib.util.find_spec('yaml') is not None)", "import os; print(os.uname().machine)",
 ]  # fmt: skip
 
@@ -91,6 +92,7 @@ REFUSED = [
     "import importlib.util as u; u.spec_from_file_location('a', 'a.py')", "import warnings; warnings.warn_explicit('x', UserWarning, '/etc/shadow', 1)",
     "import platform; f = platform.system", "import platform; platform.platform(1)", "import sqlite3; sqlite3.connect('x')", "import ssl; ssl.get_server_certificate(('x', 1))",
     "import email.utils; email.utils.make_msgid()", "import email.utils; email.utils.socket", "import tokenize; tokenize.open('x')", "import gzip; gzip.open('x')",
+    "import json; json.__path__", "import json; json.dumps.__doc__", "import json; json.decoder.__file__",
     "import typing; typing.get_type_hints(print)", "import collections.abc; collections.abc.sys", "import signal; signal.signal(2, print)", "import os; os.uname().system",
 ]  # fmt: skip
 

@@ -16,6 +16,7 @@ __all__ = ["Names", "UnlistedNameError"]
 
 # What every module says of itself.
 _TOLD = frozenset(("__version__", "__file__", "__name__", "__doc__", "__path__", "VERSION", "version"))
+_SAID = frozenset(("__version__", "__file__", "__name__", "__doc__"))  # texts, of the library's, too
 # Attributes of frames, code and functions, by which everything can be had (Reference Manual, 3.2).
 _INNER = ("_", "gi_", "cr_", "ag_", "f_", "tb_", "co_", "func_", "im_", "mro")
 
@@ -110,7 +111,7 @@ class Names:
         """
         full = self.dotted(node)
         if full:
-            if full in STREAMS or self.permitted(full):
+            if full in STREAMS or self.permitted(full) or (node.attr in _SAID and full.rpartition(".")[0] in MODULES):
                 return None
             # a field of something listed: `sys.version_info.major`, `datetime.datetime.now`
             if not isinstance(node.value, ast.Attribute | ast.Name) or self._is_module(node.value):
