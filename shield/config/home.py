@@ -2,11 +2,11 @@
 
 import dataclasses
 import os
-import pwd
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from shield.errors import ConfigError
+from shield.user import user_home
 
 __all__ = ["SOCKET_PATH_MAX", "Home", "agent_homes", "checkpoints_folder", "home_from", "token_from", "user_home"]
 
@@ -131,12 +131,6 @@ def home_from(environ: Mapping[str, str]) -> Home:
 def token_from(environ: Mapping[str, str]) -> str | None:
     """The token that a person put into `SHIELD_TOKEN` for `shield approvals|status|audit`."""
     return environ.get("SHIELD_TOKEN") or None
-
-
-def user_home(environ: Mapping[str, str]) -> str:
-    """What `~` means: `$HOME` if it is absolute, else what the password database says."""
-    home = environ.get("HOME", "")
-    return home if os.path.isabs(home) else pwd.getpwuid(os.getuid()).pw_dir
 
 
 def agent_homes(environ: Mapping[str, str]) -> tuple[str, ...]:
