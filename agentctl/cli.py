@@ -1,15 +1,17 @@
 """`agentctl chat|run|tools|config`. Heavy imports stay inside the commands, so that `--help` starts fast.
 
-Exit codes of `chat` and `run`: 0 done · 1 the model or the session database failed · 2 wrong usage or settings ·
-3 no Shield that can be trusted, nothing more was run · 4 stopped before the end (limit, cut off, refused over and
-over) · 130 interrupted.
+Exit codes of `chat` and `run`: 0 done · 1 the model or the session database failed · 2 wrong usage or settings, or
+the output cannot be written · 3 no Shield that can be trusted, nothing more was run · 4 stopped before the end (limit,
+cut off, refused over and over) · 130 interrupted. The other commands end with 0, 2, 3 or 130.
 """
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
+
+from agentctl.ending import ended
 
 if TYPE_CHECKING:
     from agentctl.config import Settings
@@ -33,25 +35,53 @@ _isolation = click.option(
 )
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class _Program(click.Group):
+    """Every command, and every help, ends as `agentctl.ending` says: the one place for what all have in common."""
+
+    def make_context(self, *arguments: Any, **more: Any) -> click.Context:
+        with ended():
+            return super().make_context(*arguments, **more)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with ended():
+            return super().invoke(ctx)
+
+
+@click.group(
+    cls=_Program,
+    epilog="Exit codes: 0 done; 2 wrong usage or settings, or the output cannot be written; 3 no Shield that can be"
+    " trusted; 130 interrupted. `chat` and `run` have more.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.version_option(package_name="shield-sidecar", prog_name="agentctl")
 def main() -> None:
     """An agent whose every tool call is judged by Shield before it runs."""
 
 
-@main.command()
+@main.command(short_help="Talk with a model through guarded tools.")
 @_workspace
 @_isolation
 def chat(workspace: str, isolation: str | None) -> None:
     """Talk with a model that works through guarded tools; without a model, a guarded console.
 
     Starts an embedded Shield if none answers. Ctrl-C stops a turn, Ctrl-D ends.
+
+    \b
+    Exit codes: 0 done, 1 the session database failed, 2 wrong usage or
+    settings, or the output cannot be written, 3 no Shield that can be
+    trusted, 130 interrupted. A model that fails does not end it.
     """
+    import io
     from pathlib import Path
 
     from agentctl.chat import Person
     from agentctl.chat import chat as talk
 
     terminal = sys.stdin.isatty()
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(
+            errors="surrogateescape"
+        )  # bytes that are no text make one line wrong, not the whole chat
     person = Person(
         out=sys.stdout,
         talk=sys.stderr,
@@ -62,7 +92,7 @@ def chat(workspace: str, isolation: str | None) -> None:
     sys.exit(talk(_settings(workspace, isolation), Path(workspace), os.environ, person))
 
 
-@main.command()
+@main.command(short_help="Do one task without asking anybody.")
 @click.argument("prompt")
 @_workspace
 @_isolation
@@ -70,8 +100,9 @@ def run(prompt: str, workspace: str, isolation: str | None) -> None:
     """Do one task without asking anybody: what needs a person is refused.
 
     \b
-    Exit codes: 0 done, 1 the model failed, 2 wrong usage or settings,
-    3 no Shield that can be trusted, 4 stopped before the end, 130 interrupted.
+    Exit codes: 0 done, 1 the model or the session database failed,
+    2 wrong usage or settings, or the output cannot be written, 3 no Shield
+    that can be trusted, 4 stopped before the end, 130 interrupted.
     """
     from pathlib import Path
 
@@ -100,7 +131,7 @@ def tools(as_json: bool) -> None:
         click.echo(f"{spec.name:<16} {spec.description}")
 
 
-@main.command()
+@main.command(short_help="Show the settings and where they come from.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def config(as_json: bool) -> None:
     """Show the settings in force and where they come from. Keys are never shown."""
@@ -175,10 +206,15 @@ def _ask(prompt: str) -> str | None:
 
 def _next_line(prompt: str) -> str | None:
     """A line from a pipe, shown as if it had been typed."""
-    line = sys.stdin.readline()
+    from agentctl.ui.text import visible
+
+    try:
+        line = sys.stdin.readline()
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, "/dev/stdin") from None
     if not line:
         return None
-    click.echo(f"{prompt}{line.rstrip()}")
+    click.echo(visible(f"{prompt}{line.rstrip()}"))
     return line
 
 

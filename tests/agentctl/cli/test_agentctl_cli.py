@@ -5,35 +5,17 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
 import pytest
 
-import agentctl
 from agentctl.config import ProviderName, load
 from agentctl.errors import SettingsError
 from agentctl.tools.registry import Registry
-from fake_shield import FakeShield, fake_shield
+from agentctl_process import ROOT, agentctl_run, model_env, talk
 from model_server import Call, ScriptedModel, Turn
 from shield.types import Isolation
-
-ROOT = Path(agentctl.__file__).parent.parent
-
-
-def agentctl_run(*arguments, env=None, stdin=""):
-    with tempfile.TemporaryDirectory(prefix="ho") as home:
-        return subprocess.run(
-            [sys.executable, "-P", "-m", "agentctl.cli", *arguments],
-            input=stdin,
-            capture_output=True,
-            text=True,
-            cwd="/",
-            timeout=60,
-            check=False,
-            env={"PATH": os.environ["PATH"], "HOME": home, "PYTHONPATH": str(ROOT), **(env or {})},
-        )
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["chat", "--help"], ["run", "--help"], ["tools", "--help"]])
@@ -156,26 +138,6 @@ def test_nothing_in_the_workspace_or_open_to_others_is_read(tmp_path):
 # --- with a Shield that is found -------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def shield():
-    with fake_shield() as fake, tempfile.TemporaryDirectory(prefix="ws") as workspace:
-        (Path(workspace) / "README.md").write_text("hello \x1b[31mreader\n")
-        fake.workspace = str(Path(workspace).resolve())
-        yield fake
-
-
-def talk(fake: FakeShield, command: str, *arguments, stdin="", **env):
-    with tempfile.TemporaryDirectory(prefix="da") as data:
-        return agentctl_run(
-            command,
-            "-w",
-            fake.workspace,
-            *arguments,
-            stdin=stdin,
-            env={"SHIELD_HOME": str(fake.folder), "XDG_DATA_HOME": data, **env},
-        )
-
-
 def test_the_console_judges_each_line(shield):
     shield.judge = lambda action: "BLOCK" if "secret" in json.dumps(action["payload"]) else "ALLOW"
     done = talk(shield, "chat", stdin="/read README.md\n/read secret\nwhat?\n/help\n!exit 3\n/quit\n")
@@ -202,10 +164,6 @@ def test_run_needs_a_model(shield):
     assert done.returncode == 2
     assert "AGENTCTL_MODEL" in done.stderr
     assert shield.requests == []
-
-
-def model_env(model: ScriptedModel) -> dict[str, str]:
-    return {"AGENTCTL_MODEL": "m", "AGENTCTL_BASE_URL": model.openai_url}
 
 
 def test_run_lets_a_model_work_through_shield(shield):
