@@ -8,13 +8,22 @@ import signal
 import subprocess
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
 from agentctl.config import ModelChoice, ProviderName, Settings
-from agentctl.errors import AgentError, CancelledTurnError, GateError, SidecarError, ToolError
+from agentctl.errors import (
+    AgentError,
+    CancelledTurnError,
+    GateError,
+    HistoryError,
+    ModelConfigError,
+    SettingsError,
+    SidecarError,
+    ToolError,
+)
 from agentctl.events import CallFinished, CallJudged, CallRunning, CallWaiting, LoopEvent, TextDelta, TurnEnd
 from agentctl.execute import ShieldGate
 from agentctl.sandbox.confinement import Confinement, choose
@@ -104,20 +113,26 @@ async def _guarded(work: Awaitable[int], talk: Screen) -> int:
     except (GateError, SidecarError, ShieldError) as error:
         talk.line(f"agentctl: {error.detail}")
         return Exit.NO_SHIELD
+    except (SettingsError, ModelConfigError) as error:
+        talk.line(f"agentctl: {error.detail}")
+        return Exit.USAGE
     except AgentError as error:
         talk.line(f"agentctl: {error.detail}")
         return Exit.FAILED
 
 
 async def _chat(settings: Settings, workspace: Path, environ: Mapping[str, str], person: Person, screen: Screen) -> int:
-    async with _gate(settings, workspace, environ, screen, person=person) as (gate, asks):
+    async with (
+        _model(settings.model, environ) as provider,
+        _gate(settings, workspace, environ, screen, person=person) as (gate, asks),
+    ):
         shown = _Shown(screen, asks=asks, echoes=person.terminal)
         # from here on Ctrl-C stops a turn or a line, never the chat; a handler, since children would inherit SIG_IGN
         signal.signal(signal.SIGINT, lambda *_: None)
-        if settings.model is None:
+        if provider is None:
             await _console(gate, person, screen, shown)
             return Exit.DONE
-        async with _conversation(settings, settings.model, environ, gate, screen, shown) as turn:
+        async with _conversation(settings, provider, gate, screen, shown) as turn:
             # read in the main thread, where Ctrl-C ends the line: nothing else happens while the person types
             while (line := person.ask("you> ")) is not None:
                 if line.strip() in ("/quit", "/exit"):
@@ -131,11 +146,11 @@ async def _once(
     settings: Settings, workspace: Path, environ: Mapping[str, str], screen: Screen, talk: Screen, prompt: str
 ) -> int:
     if settings.model is None:
-        talk.line(f"agentctl: no model is configured; set AGENTCTL_MODEL or `model` in {settings.file}")
-        return Exit.USAGE
+        raise SettingsError(f"no model is configured; set AGENTCTL_MODEL or `model` in `{settings.file}`")
     async with (
+        aclosing(_provider(settings.model, environ)) as provider,
         _gate(settings, workspace, environ, talk, person=None) as (gate, asks),
-        _conversation(settings, settings.model, environ, gate, screen, _Shown(screen, asks=asks)) as turn,
+        _conversation(settings, provider, gate, screen, _Shown(screen, asks=asks)) as turn,
     ):
         return _EXIT.get(await turn(prompt), Exit.FAILED)
 
@@ -423,7 +438,7 @@ Turn = Callable[[str], Awaitable[TurnEnd]]
 
 @asynccontextmanager
 async def _conversation(
-    settings: Settings, choice: ModelChoice, environ: Mapping[str, str], gate: ShieldGate, screen: Screen, shown: _Shown
+    settings: Settings, provider: "Provider", gate: ShieldGate, screen: Screen, shown: _Shown
 ) -> AsyncIterator[Turn]:
     """A function that takes a turn with the model, over a new session of the history."""
     from agentctl.history.store import History
@@ -431,40 +446,49 @@ async def _conversation(
     from agentctl.sessions.session import Session
     from agentctl.turns.context import instructions
 
-    settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
-    provider = _provider(choice, environ)
     try:
-        with (
-            History(str(settings.history), now=lambda: time.time_ns() // 1_000_000) as history,
-            Session.start(
-                history,
-                locks=str(settings.data / "locks"),
-                workspace=gate.cwd,
-                new_id=lambda: secrets.token_hex(8),
-            ) as session,
-        ):
-            loop = Loop(
-                provider=provider,
-                gate=gate,
-                tools=Registry(),
-                journal=session,
-                system=instructions(gate.cwd),
-                emit=shown.event,
-            )
+        settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise HistoryError(f"`{settings.data}` cannot be made: {error.strerror}; set XDG_DATA_HOME elsewhere") from None
+    with (
+        History(str(settings.history), now=lambda: time.time_ns() // 1_000_000) as history,
+        Session.start(
+            history,
+            locks=str(settings.data / "locks"),
+            workspace=gate.cwd,
+            new_id=lambda: secrets.token_hex(8),
+        ) as session,
+    ):
+        loop = Loop(
+            provider=provider,
+            gate=gate,
+            tools=Registry(),
+            journal=session,
+            system=instructions(gate.cwd),
+            emit=shown.event,
+        )
 
-            async def turn(text: str) -> TurnEnd:
-                with _cancelling() as cancel:
-                    report = await loop.turn(text, cancel=cancel)
-                if report.end is TurnEnd.CANCELLED:
-                    shown.interrupted()
-                shown.end()
-                if report.end is not TurnEnd.DONE:
-                    screen.line(f"[{report.end.value}] {single_line(report.detail or '', 1000)}")
-                return report.end
+        async def turn(text: str) -> TurnEnd:
+            with _cancelling() as cancel:
+                report = await loop.turn(text, cancel=cancel)
+            if report.end is TurnEnd.CANCELLED:
+                shown.interrupted()
+            shown.end()
+            if report.end is not TurnEnd.DONE:
+                screen.line(f"[{report.end.value}] {single_line(report.detail or '', 1000)}")
+            return report.end
 
-            yield turn
-    finally:
-        await provider.aclose()
+        yield turn
+
+
+@asynccontextmanager
+async def _model(choice: ModelChoice | None, environ: Mapping[str, str]) -> AsyncIterator["Provider | None"]:
+    """The model before anything is started: what is wrong with its settings is said at once. None without one."""
+    if choice is None:
+        yield None
+        return
+    async with aclosing(_provider(choice, environ)) as provider:
+        yield provider
 
 
 def _provider(choice: ModelChoice, environ: Mapping[str, str]) -> "Provider":
@@ -475,7 +499,12 @@ def _provider(choice: ModelChoice, environ: Mapping[str, str]) -> "Provider":
     from agentctl.providers.provider import ModelSettings
 
     key = environ.get(choice.key_env) if choice.key_env else None
-    endpoint = Endpoint(base_url=choice.base_url, api_key=key or None, proxy=choice.proxy)
+    if choice.key_needed and not key:
+        raise SettingsError(
+            f"{choice.key_env} is not set; put the api key for `{choice.base_url}` there, or name another variable with"
+            " `key_env`"
+        )
+    endpoint = Endpoint(base_url=choice.base_url, api_key=key or None, key_env=choice.key_env, proxy=choice.proxy)
     asked = ModelSettings(model=choice.model, max_tokens=choice.max_tokens)
     match choice.provider:
         case ProviderName.OPENAI:

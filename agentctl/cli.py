@@ -134,22 +134,15 @@ def tools(as_json: bool) -> None:
 @main.command(short_help="Show the settings and where they come from.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def config(as_json: bool) -> None:
-    """Show the settings in force and where they come from. Keys are never shown."""
+    """Show the settings in force and where each comes from: the file, a variable, or nobody said anything (default).
+
+    Keys are never shown.
+    """
     import json
 
+    from agentctl.ui.text import visible
+
     settings = _settings(".")
-    shape: dict[str, object] = {
-        "file": str(settings.file),
-        "shield_home": str(settings.home),
-        "history": str(settings.history),
-        "provider": None if settings.model is None else settings.model.provider.value,
-        "model": None if settings.model is None else settings.model.model,
-        "base_url": None if settings.model is None else settings.model.base_url,
-        "key_env": None if settings.model is None else settings.model.key_env,
-        "max_tokens": None if settings.model is None else settings.model.max_tokens,
-        "isolation": None if settings.isolation is None else settings.isolation.value,
-        "caches": [str(cache) for cache in settings.caches],
-    }
     offer = _offer(settings)
     sandbox = {
         "levels": [level.value for level in offer.levels],
@@ -157,11 +150,13 @@ def config(as_json: bool) -> None:
         "reasons": list(offer.reasons),
     }
     if as_json:
-        shape["sandbox"] = sandbox
-        click.echo(json.dumps(shape, indent=2))
+        shape = {setting.name: setting.value for setting in settings.shown}
+        origins = {setting.name: setting.origin for setting in settings.shown}
+        click.echo(json.dumps({**shape, "origins": origins, "sandbox": sandbox}, indent=2))
         return
-    for name, value in shape.items():
-        click.echo(f"{name:<12} {'-' if value in (None, []) else value}")
+    for setting in settings.shown:
+        value = ", ".join(map(str, setting.value)) if isinstance(setting.value, list) else setting.value
+        click.echo(visible(f"{setting.name:<12} {'-' if value in (None, '') else value} ({setting.origin})"))
     click.echo(f"{'sandbox':<12} {offer.strongest.value}{'' if offer.means is None else f' ({offer.means.value})'}")
     for reason in offer.reasons:
         click.echo(f"{'':<12} {reason}")
@@ -185,16 +180,17 @@ def _settings(workspace: str, isolation: str | None = None) -> "Settings":
 
     from agentctl.config import load
     from agentctl.errors import SettingsError
+    from agentctl.ui.text import visible
     from shield.errors import ClientError
 
     try:
         return load(os.environ, cwd=Path(workspace), isolation=isolation)
     except SettingsError as error:
-        click.echo(f"agentctl: {error.detail}", err=True)
-        sys.exit(2)
+        wrong, code = error.detail, 2
     except ClientError as error:
-        click.echo(f"agentctl: {error.detail}", err=True)
-        sys.exit(3)
+        wrong, code = error.detail, 3
+    click.echo(f"agentctl: {visible(wrong)}", err=True)
+    sys.exit(code)
 
 
 def _ask(prompt: str) -> str | None:

@@ -22,7 +22,7 @@ _INTRO = """\
 Results go to standard output, talk to standard error. `--help` works everywhere. What stands below is what it prints.
 
 - `shield` reads `$SHIELD_HOME` (default `~/.shield`); `shield approvals` and `shield status` take a person's token from `SHIELD_TOKEN`.
-- `agentctl` reads `$XDG_CONFIG_HOME/agentctl/config.toml` (default `~/.config`) with the keys `provider` (`openai`, `anthropic`, `ollama`), `model`, `base_url`, `key_env`, `proxy`, `max_tokens`; `AGENTCTL_PROVIDER`, `AGENTCTL_MODEL` and so on go before the file. `isolation` (`none`, `state_hidden`, `confined`; the strongest that holds if left out) and `caches` (folders that confined commands may write) stand in the file alone. The API key is taken from the variable that `key_env` names.
+- `agentctl` reads `$XDG_CONFIG_HOME/agentctl/config.toml` (default `~/.config`) with the keys `provider` (`openai`, `anthropic`, `ollama`), `model`, `base_url`, `key_env`, `proxy`, `max_tokens`; `AGENTCTL_PROVIDER`, `AGENTCTL_MODEL` and so on go before the file, and `agentctl config` shows what is in force and where each comes from. `isolation` (`none`, `state_hidden`, `confined`; the strongest that holds if left out) and `caches` (folders that confined commands may write) stand in the file alone. The API key is taken from the variable that `key_env` names; with that variable not set, nothing is asked of OpenAI's or Anthropic's own address, nor of any where `key_env` was given.
 - `audit` is `python -P -m audit`. `-P` keeps Python from importing what lies in the current directory.
 - `shield audit NAME …` is `python -P -m audit NAME …` with what this home knows filled in: database, keys, and the files outside that remember checkpoints.
 """

@@ -35,11 +35,13 @@ _REPEATABLE = frozenset({408, 425, 429, 500, 502, 503, 504, 529})
 class Endpoint:
     """Where the model is. `base_url` has no user, query or fragment; `api_key` never shows in a repr.
 
-    `proxy` is the owner's explicit choice. A key is sent over plain http only to this machine.
+    `key_env` is the variable that the key is taken from, for messages. `proxy` is the owner's explicit choice. A key is
+    sent over plain http only to this machine.
     """
 
     base_url: str
     api_key: str | None = field(default=None, repr=False)
+    key_env: str | None = None
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
     proxy: str | None = field(default=None, repr=False)
 
@@ -76,6 +78,7 @@ class ModelHttp:
         self._jitter = jitter
         self._clock = clock
         self._secrets = _secrets(endpoint)
+        self._key_advice = _key_advice(endpoint)
         self._base = _checked(endpoint)
         # A context without any authority trusts nobody, and is all that plain http needs.
         encrypted = self._base.scheme == "https" or endpoint.proxy is not None
@@ -91,7 +94,7 @@ class ModelHttp:
                 headers={"user-agent": "agentctl", "accept-encoding": "identity", **endpoint.headers},
             )
         except (ValueError, httpx.InvalidURL):
-            raise ModelConfigError("the proxy address cannot be used; give `http://HOST:PORT`") from None
+            raise ModelConfigError("the address of `proxy` cannot be used; give `http://HOST:PORT`") from None
 
     async def aclose(self) -> None:
         await self._client.aclose()
@@ -186,7 +189,7 @@ class ModelHttp:
                 status=status,
                 retry_after=_retry_after(response.headers),
             )
-        advice = "; check the api key" if status in (401, 403) else ""
+        advice = f"; {self._key_advice}" if status in (401, 403) else ""
         return ModelRefusedError(f"the model's server answers {status}: {said}{advice}", status=status)
 
     async def _error_text(self, response: httpx.Response, cancel: Cancel) -> str:
@@ -225,6 +228,19 @@ def _secrets(endpoint: Endpoint) -> tuple[str, ...]:
     return tuple(sorted((value for value in values if len(value) >= 6), key=len, reverse=True))
 
 
+def _key_advice(endpoint: Endpoint) -> str:
+    """What to do where the server does not take the key."""
+    if endpoint.api_key:
+        return f"check the api key{_in_variable(endpoint)}"
+    if endpoint.key_env:
+        return f"no api key was sent: set {endpoint.key_env}, or name another variable with `key_env`"
+    return "no api key was sent: name its variable with `key_env`"
+
+
+def _in_variable(endpoint: Endpoint) -> str:
+    return f" in {endpoint.key_env}" if endpoint.key_env else ""
+
+
 def _checked(endpoint: Endpoint) -> httpx.URL:
     try:
         url = httpx.URL(endpoint.base_url)
@@ -234,12 +250,21 @@ def _checked(endpoint: Endpoint) -> httpx.URL:
         raise ModelConfigError("the model's address must begin with `https://` or `http://`")
     if url.userinfo or url.query or url.fragment:
         raise ModelConfigError("the model's address may hold no user, query or fragment; give the key as `api_key`")
-    for value in (endpoint.api_key or "", *endpoint.headers.values()):
-        if not value.isascii() or (value and not value.isprintable()):
-            raise ModelConfigError("the api key or a header holds characters that no header may; check for a newline")
+    if not _sendable(endpoint.api_key or ""):
+        raise ModelConfigError(
+            f"the api key{_in_variable(endpoint)} holds characters that no header may; check for a newline"
+        )
+    if not all(_sendable(value) for value in endpoint.headers.values()):
+        raise ModelConfigError("a header holds characters that no header may; check for a newline")
     if url.scheme == "http" and (endpoint.api_key or endpoint.headers) and not _is_this_machine(url.host):
-        raise ModelConfigError("the api key would be sent unencrypted; use `https://`")
+        raise ModelConfigError(
+            f"the api key{_in_variable(endpoint)} would be sent unencrypted; use `https://`, or unset it"
+        )
     return url
+
+
+def _sendable(value: str) -> bool:
+    return value.isascii() and (not value or value.isprintable())
 
 
 def _is_this_machine(host: str) -> bool:
