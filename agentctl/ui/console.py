@@ -10,19 +10,6 @@ from shield.types import Json
 
 __all__ = ["HELP", "Line", "read_line"]
 
-HELP: Final = """\
-/read PATH [FIRST [COUNT]]    show a file
-/write PATH TEXT              write a file
-/edit PATH OLD NEW            replace text in a file
-/ls [PATH]                    list a directory
-/search GLOB [PATH]           find files by name
-/grep PATTERN [PATH]          find lines in files
-/http [METHOD] URL [BODY]     send a request
-/git status                   also: diff, log [ARGS], commit MESSAGE [PATH]
-!COMMAND                      run a command line
-/help, /quit
-words with blanks are quoted as in a shell: /write a.txt 'two words'"""
-
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -55,46 +42,69 @@ def read_line(text: str) -> Line:
     return _tool(words[0], words[1:])
 
 
-# the word after the slash → tool, fields in the order they are written, how many must be there
-_FORMS: Final[dict[str, tuple[str, tuple[str, ...], int]]] = {
-    "read": ("read_file", ("path", "offset", "limit"), 1),
-    "write": ("write_file", ("path", "content"), 2),
-    "edit": ("edit_file", ("path", "old", "new"), 3),
-    "ls": ("list_directory", ("path",), 0),
-    "search": ("search_files", ("pattern", "path"), 1),
-    "grep": ("grep_files", ("pattern", "path"), 1),
-    "http": ("http_request", ("method", "url", "body"), 2),
-    "git status": ("git_status", (), 0),
-    "git commit": ("git_commit", ("message", "path"), 1),
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """What follows the word after the slash, `usage` in a person's words; `least` of the fields must be there."""
+
+    tool: str
+    fields: tuple[str, ...]
+    least: int
+    usage: str
+    does: str
+
+
+_FORMS: Final = {
+    "read": _Form("read_file", ("path", "offset", "limit"), 1, "PATH [FIRST [COUNT]]", "show a file"),
+    "write": _Form("write_file", ("path", "content"), 2, "PATH TEXT", "write a file"),
+    "edit": _Form("edit_file", ("path", "old", "new"), 3, "PATH OLD NEW", "replace text in a file"),
+    "ls": _Form("list_directory", ("path",), 0, "[PATH]", "list a directory"),
+    "search": _Form("search_files", ("pattern", "path"), 1, "GLOB [PATH]", "find files by name"),
+    "grep": _Form("grep_files", ("pattern", "path"), 1, "PATTERN [PATH]", "find lines in files"),
+    "http": _Form("http_request", ("method", "url", "body"), 2, "[METHOD] URL [BODY]", "send a request"),
+    "git status": _Form("git_status", (), 0, "", "what has changed"),
+    "git diff": _Form("git_diff", (), 0, "[ARGS]", "how it has changed"),
+    "git log": _Form("git_log", (), 0, "[ARGS]", "what was committed"),
+    "git commit": _Form("git_commit", ("message", "path"), 1, "MESSAGE [PATH]", "commit"),
 }
+HELP: Final = "\n".join(
+    [
+        *(f"{f'/{name} {form.usage}':<29} {form.does}" for name, form in _FORMS.items()),
+        f"{'!COMMAND':<29} run a command line",
+        "/help, /quit",
+        "words with blanks are quoted as in a shell: /write a.txt 'two words'",
+    ]
+)
 
 
 def _tool(name: str, words: list[str]) -> Line:
     if name == "git" and words:
         name, words = f"git {words[0]}", words[1:]
         if name in ("git diff", "git log"):
-            return Line(name.replace(" ", "_"), {"args": list(words)} if words else {})
+            return Line(_FORMS[name].tool, {"args": list(words)} if words else {})
     if name == "http" and len(words) == 1:
         words = ["GET", *words]
     if name == "ls" and not words:
         words = ["."]
-    if name not in _FORMS:
-        raise ToolError("there is no such tool; `/help` lists them")
-    tool, fields, least = _FORMS[name]
-    if not least <= len(words) <= len(fields):
-        raise ToolError(f"`/{name}` is followed by {' '.join(fields) or 'nothing'}; quote words with blanks")
-    payload: dict[str, Json] = dict(zip(fields, words, strict=False))
+    form = _FORMS.get(name)
+    if form is None:
+        near = [f"`/{other}`" for other in _FORMS if other.startswith("git ") and name.partition(" ")[0] == "git"]
+        said = f", but {', '.join(near)}" if near else ""
+        raise ToolError(f"there is no such tool as `/{name[:60]}`{said}; `/help` lists all")
+    if not form.least <= len(words) <= len(form.fields):
+        optional = ", what is in brackets only if you like" if "[" in form.usage else ""
+        raise ToolError(f"write `{f'/{name} {form.usage}'.rstrip()}`{optional}; quote words with blanks")
+    payload: dict[str, Json] = dict(zip(form.fields, words, strict=False))
     for field in ("offset", "limit"):
         if field in payload:
             payload[field] = _count(str(payload[field]))
-    if tool == "write_file":
+    if form.tool == "write_file":
         payload["content"] = f"{payload['content']}\n"
-    if tool == "http_request":
+    if form.tool == "http_request":
         payload["method"] = str(payload["method"]).upper()
-    return Line(tool, payload)
+    return Line(form.tool, payload)
 
 
 def _count(word: str) -> int:
     if not (word.isascii() and word.isdigit() and len(word) < 10):
-        raise ToolError(f"`{word}` is no line number")
+        raise ToolError(f"`{word}` is no line number; FIRST and COUNT are whole numbers")
     return int(word)

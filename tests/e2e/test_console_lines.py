@@ -108,12 +108,15 @@ def test_http_is_asked_and_sent_once_after_yes(console):
     [
         ("/frobnicate x", "there is no such tool"),
         ("hello there", "only tool calls are understood"),
-        ("/read", "`/read` is followed by path"),
+        ("/read", "write `/read PATH [FIRST [COUNT]]`, what is in brackets only if you like"),
+        ("/edit a", "write `/edit PATH OLD NEW`; quote"),
+        ("/git status x", "write `/git status`; quote"),
         ("/read 'open", "cannot be read"),
         ("!", "such as `!ls -la`"),
         ("/", "/help"),
         ("/read README.md x", "no line number"),
-        ("/git push", "/help"),
+        ("/git push", "such tool as `/git push`, but `/git status`"),
+        ("/git", "such tool as `/git`, but `/git status`"),
     ],
 )
 def test_a_line_that_means_nothing_says_what_to_do(console, text, answer):
