@@ -60,6 +60,11 @@ _EXIT: Final = {
 }
 
 
+_TALK_HELP: Final = """\
+what you type goes to the model, and each of its tool calls to Shield
+Ctrl-C stops an answer; /quit or Ctrl-D ends"""
+
+
 class Exit:
     """Exit codes of `agentctl chat` and `agentctl run`."""
 
@@ -135,9 +140,15 @@ async def _chat(settings: Settings, workspace: Path, environ: Mapping[str, str],
         async with _conversation(settings, provider, gate, screen, shown) as turn:
             # read in the main thread, where Ctrl-C ends the line: nothing else happens while the person types
             while (line := person.ask("you> ")) is not None:
-                if line.strip() in ("/quit", "/exit"):
-                    break
-                if line.strip() and await turn(line) is TurnEnd.GATE_FAILED:
+                match line.strip():
+                    case "":
+                        continue
+                    case "/quit" | "/exit":
+                        break
+                    case "/help":
+                        screen.line(_TALK_HELP)
+                        continue
+                if await turn(line) is TurnEnd.GATE_FAILED:
                     return Exit.NO_SHIELD
     return Exit.DONE
 

@@ -29,8 +29,9 @@ from agentctl.sandbox import Sandbox, with_session
 from agentctl.sandbox.confinement import Confinement
 from agentctl.tools.web import Network
 from shield.client import AsyncClient, Endpoint, agent_token, check_home, pinned_key
-from shield.errors import ClientError, Reason
+from shield.errors import ClientError, ConfigError, Reason
 from shield.types import Isolation
+from shield.user import user_home
 
 __all__ = ["Sidecar", "find", "open_gate", "python_command", "start"]
 
@@ -229,8 +230,10 @@ def python_command(module: str) -> list[str]:
 
 
 def _user(environ: Mapping[str, str]) -> Path | None:
-    home = environ.get("HOME", "")
-    return Path(home) if os.path.isabs(home) else None
+    try:
+        return Path(user_home(environ))
+    except ConfigError:
+        return None
 
 
 def _environment(home: Path, environ: Mapping[str, str]) -> dict[str, str]:

@@ -198,10 +198,12 @@ def test_run_ends_with_4_when_the_model_keeps_asking_and_3_without_shield(shield
 
 def test_chat_with_a_model_keeps_a_conversation(shield):
     with ScriptedModel([Turn(text="first answer"), Turn(text="second answer")]) as model:
-        done = talk(shield, "chat", stdin="one\ntwo\n/quit\n", **model_env(model))
+        done = talk(shield, "chat", stdin="one\n/help\n\ntwo\n/quit\n", **model_env(model))
     assert done.returncode == 0, done.stderr
     assert "first answer" in done.stdout
     assert "second answer" in done.stdout
+    assert "/quit or Ctrl-D ends" in done.stdout
+    assert "/help" not in json.dumps(model.requests[1].body), "it is ours to answer"
     assert "first answer" in json.dumps(model.requests[1].body)
 
 
