@@ -108,6 +108,8 @@ def run(prompt: str, workspace: str, isolation: str | None) -> None:
 
     from agentctl.chat import Person, once
 
+    if not prompt.strip():
+        raise click.BadParameter("say what is to be done", param_hint="PROMPT")
     person = Person(out=sys.stdout, talk=sys.stderr, ask=lambda _: None, terminal=False, colour=False)
     sys.exit(once(_settings(workspace, isolation), Path(workspace), os.environ, person, prompt))
 

@@ -38,14 +38,20 @@ def ended() -> Iterator[None]:
         _silence(sys.stdout)
         sys.exit(_WRONG)
     except OSError as error:
-        if error.filename is None:
-            _silence(sys.stdout)
-        what = "the output cannot be written" if error.filename is None else f"`{error.filename}` cannot be used"
-        said = f"agentctl: {what}: {error.strerror or error}"
+        _silence(sys.stdout)
+        said = f"agentctl: {_what(error)}: {error.strerror or error}"
         _say(lambda: click.echo(said, err=True))
         sys.exit(_WRONG)
     finally:
         _say(sys.stderr.flush)
+
+
+def _what(error: OSError) -> str:
+    if error.filename is not None:
+        return f"`{error.filename}` cannot be used"
+    if isinstance(error, FileNotFoundError):  # only of the directory we are in there is no name
+        return "the current directory is no more, go to another one"
+    return "the output cannot be written"
 
 
 def _say(message: Callable[[], object]) -> None:

@@ -92,6 +92,7 @@ async def find(home: Path) -> Sidecar | None:
     """
     endpoint = Endpoint(socket=home / "run" / "shield.sock")
     check_home(home)
+    token = None
     try:
         token = agent_token(home)
         async with AsyncClient(endpoint, token) as client:
@@ -99,6 +100,11 @@ async def find(home: Path) -> Sidecar | None:
     except ClientError as error:
         if error.reason is Reason.SERVICE_UNREACHABLE:
             return None
+        if error.reason is Reason.AUTH_INVALID and token is not None:
+            file = home / "tokens" / "agent.token"
+            raise ClientError(
+                f"the Shield that runs does not know the token in `{file}`; restart it", reason=error.reason
+            ) from None
         raise
     return Sidecar(endpoint=endpoint, token=token, embedded=False, public_key=pinned_key(home))
 

@@ -49,14 +49,18 @@ def agent_token(home: Path) -> str:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError as error:
         raise ClientError(f"the agent token `{path}` cannot be read ({error.strerror}); start Shield once") from None
-    with os.fdopen(descriptor, "rb") as file:
+    try:
         entry = os.fstat(descriptor)
         if not stat.S_ISREG(entry.st_mode) or entry.st_uid != os.geteuid() or entry.st_mode & 0o077:
             raise ClientError(
                 f"`{path}` is not a file of yours alone; make it 0600, or delete it and start Shield again",
                 reason=Reason.AUTH_INVALID,
             )
-        token = file.read(_TOKEN_MAX).strip()
+        token = os.read(descriptor, _TOKEN_MAX).strip()
+    except OSError as error:
+        raise ClientError(f"the agent token `{path}` cannot be read ({error.strerror}); start Shield once") from None
+    finally:
+        os.close(descriptor)
     if not token or not token.isascii():
         raise ClientError(f"`{path}` holds no token; delete it and start Shield again", reason=Reason.AUTH_INVALID)
     return token.decode("ascii")

@@ -444,6 +444,10 @@ def test_the_agent_token_is_read_from_a_file_of_ours_alone(fake):
     os.mkfifo(path)
     with pytest.raises(ClientError):
         agent_token(fake.folder)
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(ClientError, match="yours alone"):
+        agent_token(fake.folder)
 
 
 def test_secrets_do_not_show(fake: FakeShield):

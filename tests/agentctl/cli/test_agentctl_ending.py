@@ -93,6 +93,23 @@ def test_an_input_that_cannot_be_read_is_said(shield):
     assert done.stderr == "agentctl: `/dev/stdin` cannot be used: Bad file descriptor\n"
 
 
+@pytest.mark.parametrize("command", ["config", "chat", "run hi"])
+def test_a_directory_that_is_no_more_is_said(tmp_path, command):
+    gone = shlex.quote(str(tmp_path / "gone"))
+    done = shell(f"mkdir {gone} && cd {gone} && rmdir {gone} && agentctl {command}")
+    assert done.returncode == 2
+    said = "agentctl: the current directory is no more, go to another one: No such file or directory\n"
+    assert done.stderr == said
+
+
+def test_a_prompt_of_blanks_is_none():
+    done = agentctl_run("run", " ")
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (
+        2,
+        "Error: Invalid value for PROMPT: say what is to be done",
+    )
+
+
 def test_a_line_that_is_no_text_is_refused_and_the_next_one_read(shield):
     lines = "printf '/read \\xff\\x1b[2J\\n/read README.md\\n'"
     done = in_session(shield, f"{lines} | agentctl chat -w WS", PYTHONIOENCODING="utf-8:strict")

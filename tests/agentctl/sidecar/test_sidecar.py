@@ -320,6 +320,14 @@ def test_find_takes_what_answers_and_nothing_else(place):
         asyncio.run(find(place / "home"))
 
 
+def test_a_token_that_the_running_shield_does_not_know_is_named(place):
+    with started(place):
+        token = place / "home" / "tokens" / "agent.token"
+        token.write_text("shield_agent_" + "0" * 64 + "\n")
+        with pytest.raises(ClientError, match=f"does not know the token in `{token}`; restart it"):
+            asyncio.run(find(place / "home"))
+
+
 def test_an_untrusted_workspace_is_named(place):
     (place / "home" / "shield.toml").write_text("")
 
