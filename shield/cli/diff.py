@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from shield.cli.render import compact, default_form, shown
-from shield.errors import ConfigError, ShieldError
+from shield.errors import ConfigError, PolicyError, ShieldError
 from shield.types import Isolation, Json
 
 if TYPE_CHECKING:
@@ -163,6 +163,9 @@ def _over_log(
         local(os.environ, policy=policy, workspace=workspace, home=home, isolation=isolation, current=os.getcwd())
         for policy in (a, b)
     )
+    for overlay in one.policy.overlays:
+        if overlay.error is not None:  # under it every action is a person's by both policies: nothing would differ
+            raise PolicyError(overlay.error)
     counted: Counter[str] = Counter(records=0, exact=0, likely=0, redacted=0, lost=0, differs_from_record=0)
     found: dict[tuple[str, str], Change] = {}
     compared = 0

@@ -18,6 +18,14 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
+# what each of these options says something about; alone it would say nothing
+_ABOUT = {
+    "fail_under": ("coverage", "mutate"),
+    "extended": ("coverage", "mutate"),
+    "mutants": ("mutate",),
+    "seed": ("mutate",),
+}
+
 
 class _EvalCommand(click.Command):
     """`--cases A B` names both files, once a policy stands before it; click takes one value an option."""
@@ -43,10 +51,20 @@ class _EvalCommand(click.Command):
 @click.option("--coverage", is_flag=True, help="Which rules and which sides of their conditions no case comes to.")
 @click.option("--mutate", is_flag=True, help="Make one small mistake at a time; say which ones nothing notices.")
 @click.option(
-    "--mutants", type=click.IntRange(1), default=400, show_default=True, metavar="N", help="How many mistakes at most."
+    "--mutants",
+    type=click.IntRange(1),
+    default=400,
+    show_default=True,
+    metavar="N",
+    help="How many mistakes at most (--mutate).",
 )
 @click.option(
-    "--seed", type=int, default=0, show_default=True, metavar="N", help="Which of them, where there are more."
+    "--seed",
+    type=int,
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="Which of them, if there are more (--mutate).",
 )
 @click.option(
     "--fail-under",
@@ -55,7 +73,7 @@ class _EvalCommand(click.Command):
     help="Exit 1 if fewer sides are seen (--coverage) or fewer mistakes noticed (--mutate).",
 )
 @click.option(
-    "--extended", is_flag=True, help="Coverage and mistakes also of what is extended. Default: of POLICY's own rules."
+    "--extended", is_flag=True, help="--coverage and --mutate also of what is extended. Default: of POLICY's own rules."
 )
 @click.option(
     "--jobs", type=click.IntRange(1), metavar="N", help="Processes (Linux; elsewhere one). Default: one for each core."
@@ -67,7 +85,9 @@ class _EvalCommand(click.Command):
     help="Default: github where GITHUB_ACTIONS is true, else text on a terminal, JSON off one.",
 )
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@click.pass_context
 def command(
+    context: click.Context,
     policies: tuple[str, ...],
     case_files: tuple[str, ...],
     overlay: str | None,
@@ -92,8 +112,12 @@ def command(
     from shield.cli.progress import Progress
     from shield.cli.trial import Wanted, run_trials  # heavy
 
-    if fail_under is not None and not (coverage or mutate):
-        raise click.UsageError("`--fail-under` is about `--coverage` or `--mutate`: add one of them")
+    for option, about in _ABOUT.items():
+        given = context.get_parameter_source(option) is not click.core.ParameterSource.DEFAULT
+        if given and not any(context.params[name] for name in about):
+            wanted_too = " or ".join(f"`--{name}`" for name in about)
+            one = "it" if len(about) == 1 else "one of them"
+            raise click.UsageError(f"`--{option.replace('_', '-')}` is about {wanted_too}: add {one}")
     form = form or default_form(os.environ, as_json=as_json)
     wanted = Wanted(coverage=coverage, mutants=mutants if mutate else 0, seed=seed, extended=extended)
     files = [Path(name) for name in case_files]

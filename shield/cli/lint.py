@@ -165,22 +165,14 @@ def _sources(name: str, base: str) -> "Sources":
     """The policy of this name or file, or a workspace's file on top of `base`."""
     from pathlib import Path
 
-    from shield.policy.load import WORKSPACE_FILE, add_workspace, load_policy  # heavy
-    from shield.policy.rule import RuleOrigin  # heavy
-    from shield.policy.schema import read_policy  # heavy
+    from shield.policy.load import WORKSPACE_FILE, load_overlay, load_policy  # heavy
     from shield.policy.shelf import read_bounded, shipped_shelf  # heavy
     from shield.policy.tools.sources import read_sources  # heavy
 
     shelf = shipped_shelf()
     if Path(name).name != WORKSPACE_FILE:
         return read_sources(load_policy(name, shelf), [str(shelf.find(name))])
-    policy = add_workspace(load_policy(base, shelf), read_bounded(Path(name)), name)
-    for overlay in policy.overlays:
-        if overlay.error is not None:
-            # it was read before: reading it once more gives the error with its place
-            read_policy(read_bounded(Path(name)), name, RuleOrigin.WORKSPACE)
-            raise PolicyError(overlay.error)
-    return read_sources(policy, [name])
+    return read_sources(load_overlay(load_policy(base, shelf), read_bounded(Path(name)), name), [name])
 
 
 def _unloadable(name: str, error: ShieldError | OSError) -> "Notice":

@@ -33,16 +33,16 @@ class Mutation:
     seed: int
 
     @property
-    def percent(self) -> float:
-        """The share of the tried mutants that were noticed; 100 where none was tried."""
-        return 100.0 * (self.tried - len(self.survivors)) / self.tried if self.tried else 100.0
+    def percent(self) -> float | None:
+        """The share of the tried mutants that were noticed; None where none was tried: nothing was shown."""
+        return 100.0 * (self.tried - len(self.survivors)) / self.tried if self.tried else None
 
     def as_json(self) -> dict[str, Json]:
         return {
             "possible": self.possible,
             "tried": self.tried,
             "seed": self.seed,
-            "percent": f"{self.percent:.1f}",
+            "percent": None if self.percent is None else f"{self.percent:.1f}",
             "survivors": [mutant.as_json() for mutant in self.survivors],
         }
 

@@ -99,7 +99,7 @@ def _extra(trial: Trial) -> Iterator[str]:
     if trial.mutation is not None:
         found = trial.mutation
         yield (
-            f"mutants: {found.tried - len(found.survivors)} of {found.tried} noticed ({found.percent:.1f} %), "
+            f"mutants: {found.tried - len(found.survivors)} of {found.tried} noticed{_share(found.percent)}, "
             f"out of {found.possible} possible, seed {found.seed}"
         )
         for mutant in found.survivors[:_MANY]:
@@ -112,10 +112,14 @@ def _coverage(rules: tuple[RuleCoverage, ...]) -> Iterator[str]:
     held = sum(rule.held is Seen.CASE for rule in rules)
     sides = [side for rule in rules for side in rule.sides]
     seen = sum(side.seen is Seen.CASE for side in sides)
-    yield f"coverage: {held} of {len(rules)} rules held, {seen} of {len(sides)} sides seen ({percent(rules):.1f} %)"
+    yield f"coverage: {held} of {len(rules)} rules held, {seen} of {len(sides)} sides seen{_share(percent(rules))}"
     gaps = [line for rule in rules for line in _gaps(rule)]
     yield from (f"  {line}" for line in gaps[:_MANY])
     yield from _rest(len(gaps))
+
+
+def _share(percentage: float | None) -> str:
+    return "" if percentage is None else f" ({percentage:.1f} %)"
 
 
 def _gaps(rule: RuleCoverage) -> Iterator[str]:

@@ -9,7 +9,7 @@ from shield.cli.outcome import Result, try_case
 from shield.cli.workers import spread
 from shield.errors import PolicyError
 from shield.policy.cases import read_cases
-from shield.policy.load import add_workspace, load_policy
+from shield.policy.load import load_overlay, load_policy
 from shield.policy.set import PolicySet
 from shield.policy.shelf import Shelf, read_bounded, shipped_shelf
 from shield.policy.tools.asking import Asking
@@ -19,12 +19,13 @@ from shield.types import Json
 
 __all__ = ["Report", "Subject", "Trial", "Wanted", "load_subjects", "run_trials", "try_case"]
 
+_OWN = "name the policy that has them, or add `--extended`"
 _BATCH = 50  # cases between two words of progress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """A policy under test, with what it says to people: rules that it overrides, an overlay that does not load."""
+    """A policy under test, with what it says to people: rules that it overrides."""
 
     reference: str
     policy: PolicySet
@@ -56,7 +57,8 @@ class Trial:
         }
         if self.coverage is not None:
             rules: list[Json] = [rule.as_json() for rule in self.coverage]
-            shape["coverage"] = {"percent": f"{percent(self.coverage):.1f}", "rules": rules}
+            share = percent(self.coverage)
+            shape["coverage"] = {"percent": None if share is None else f"{share:.1f}", "rules": rules}
         if self.mutation is not None:
             shape["mutation"] = self.mutation.as_json()
         return shape
@@ -64,7 +66,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """Every policy's trial. `notes` are for people: an overlay that does not load, rules that were overridden."""
+    """Every policy's trial. `notes` are for people: rules that were overridden."""
 
     trials: tuple[Trial, ...]
     notes: tuple[str, ...] = ()
@@ -74,12 +76,21 @@ class Report:
         return all(trial.failed == 0 for trial in self.trials)
 
     def below(self, percentage: float) -> Iterator[str]:
-        """What falls short of this many per cent: sides that cases came to, mistakes that were noticed."""
+        """What falls short of this many per cent: sides that cases came to, mistakes that were noticed; or why there
+        is nothing of which it could be a share."""
         for trial in self.trials:
-            if trial.coverage is not None and percent(trial.coverage) < percentage:
-                yield f"{trial.policy}: {percent(trial.coverage):.1f} % of sides seen, wanted {percentage:g} %"
-            if trial.mutation is not None and trial.mutation.percent < percentage:
-                yield f"{trial.policy}: {trial.mutation.percent:.1f} % of mutants noticed, wanted {percentage:g} %"
+            name, mutation = trial.policy, trial.mutation
+            if trial.coverage is not None:
+                seen = percent(trial.coverage)
+                if seen is None:
+                    yield f"{name}: there is no side to be seen in rules of its own; {_OWN}"
+                elif seen < percentage:
+                    yield f"{name}: {seen:.1f} % of sides seen, wanted {percentage:g} %"
+            if mutation is not None:
+                if mutation.percent is None:
+                    yield f"{name}: there is no mistake to be made in rules of its own; {_OWN}"
+                elif mutation.percent < percentage:
+                    yield f"{name}: {mutation.percent:.1f} % of mutants noticed, wanted {percentage:g} %"
 
     def as_json(self) -> dict[str, Json]:
         return {"policies": [trial.as_json() for trial in self.trials]}
@@ -91,7 +102,7 @@ def load_subjects(
     """The policies under test, each alone with what it extends, and on top of it the overlay.
 
     Raises:
-        PolicyError: one of them, or the overlay, cannot be read, or a policy does not load.
+        PolicyError: one of them, or the overlay, cannot be read or does not load.
     """
     shelf = shelf if shelf is not None else shipped_shelf()
     added = read_bounded(overlay) if overlay is not None else None
@@ -101,8 +112,7 @@ def load_subjects(
         notes = [f"`{reference}` overrides {', '.join(policy.overridden)}"] if policy.overridden else []
         own = [str(shelf.find(reference))]
         if overlay is not None and added is not None:
-            policy = add_workspace(policy, added, str(overlay))
-            notes.extend(f"the overlay does not load: {layer.error}" for layer in policy.overlays if layer.error)
+            policy = load_overlay(policy, added, str(overlay))
             own.append(str(overlay))
         sources = read_sources(policy, own)
         found.append(Subject(reference=reference, policy=policy, sources=sources, notes=tuple(notes)))
@@ -133,7 +143,7 @@ def run_trials(
     The report is the same with any number of `jobs`.
 
     Raises:
-        PolicyError: a policy or case file cannot be read or does not load.
+        PolicyError: a policy, the overlay or a case file cannot be read or does not load.
     """
     subjects = load_subjects(policies, overlay)
     wanted = wanted if wanted is not None else Wanted()
@@ -235,7 +245,8 @@ def _shares(files: Sequence[tuple[str, bytes]], jobs: int) -> list[_Share]:
     total = sum(len(raw) for _, raw in files)
     shares: list[_Share] = []
     for place, (_, raw) in enumerate(files):
-        parts = min(jobs, -(-len(raw) * jobs // max(total, 1))) if jobs > 1 else 1
+        # INVARIANT: a file has a share, also one that holds nothing: whoever reads it says what is wrong with it
+        parts = max(1, min(jobs, -(-len(raw) * jobs // max(total, 1))))
         shares.extend(_Share(file=place, part=part, of=parts) for part in range(parts))
     return shares
 

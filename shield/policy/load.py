@@ -22,7 +22,7 @@ from shield.policy.shape import suggest
 from shield.policy.shelf import BASELINE, Shelf, read_bounded
 from shield.types import Effect, Json
 
-__all__ = ["WORKSPACE_FILE", "add_workspace", "load_policy", "load_text", "with_workspace"]
+__all__ = ["WORKSPACE_FILE", "add_workspace", "load_overlay", "load_policy", "load_text", "with_workspace"]
 
 WORKSPACE_FILE = ".shield.yaml"
 MAX_FILES = 32
@@ -50,19 +50,26 @@ def load_text(raw: bytes, file: str, shelf: Shelf) -> PolicySet:
     return loader.finish(loader.files[-1].name)
 
 
+def load_overlay(policy: PolicySet, raw: bytes, file: str) -> PolicySet:
+    """The set with a workspace's `.shield.yaml` added.
+
+    Raises:
+        PolicyError: the file does not load.
+    """
+    loaded = read_policy(raw, file, RuleOrigin.WORKSPACE)
+    macros = read_macros(loaded)
+    rules = tuple(compile_rule(text, file, RuleOrigin.WORKSPACE, loaded.lists, macros) for text in loaded.rules)
+    for rule in rules:
+        check_examples(rule)
+    return policy.overlaid(Overlay(rules=rules, file=loaded), _overlaid_digest(policy, raw))
+
+
 def add_workspace(policy: PolicySet, raw: bytes, file: str) -> PolicySet:
-    """The set with a workspace's `.shield.yaml` added. Never raises for what is in the file: one that does not load
-    makes every action there a person's decision."""
-    digest = _digest(["workspace", policy.digest, hashlib.sha256(raw).hexdigest()])
+    """As `load_overlay`, but a file that does not load makes every action there a person's decision."""
     try:
-        loaded = read_policy(raw, file, RuleOrigin.WORKSPACE)
-        macros = read_macros(loaded)
-        rules = tuple(compile_rule(text, file, RuleOrigin.WORKSPACE, loaded.lists, macros) for text in loaded.rules)
-        for rule in rules:
-            check_examples(rule)
+        return load_overlay(policy, raw, file)
     except PolicyError as error:
-        return policy.overlaid(Overlay(error=str(error)), digest)
-    return policy.overlaid(Overlay(rules=rules, file=loaded), digest)
+        return policy.overlaid(Overlay(error=str(error)), _overlaid_digest(policy, raw))
 
 
 def with_workspace(policy: PolicySet, root: Path) -> PolicySet:
@@ -80,6 +87,10 @@ def with_workspace(policy: PolicySet, root: Path) -> PolicySet:
     except (PolicyError, OSError, ValueError) as error:
         return policy.overlaid(Overlay(error=str(error)), _digest(["workspace", policy.digest, "unreadable"]))
     return add_workspace(policy, raw, str(path))
+
+
+def _overlaid_digest(policy: PolicySet, raw: bytes) -> str:
+    return _digest(["workspace", policy.digest, hashlib.sha256(raw).hexdigest()])
 
 
 def _digest(content: Json) -> str:

@@ -197,6 +197,11 @@ def test_a_log_over_two_policies(world, folder):
         (1, "asked"),
         (2, "frozen"),
     ]
+    (bench.workspace / ".shield.yaml").write_text("version: 1\nrules: [\n")
+    broken = run(folder, *words, "--json", env={"SHIELD_HOME": home.path})
+    assert (broken.exit_code, broken.stdout) == (2, "")
+    assert f"{bench.workspace}/.shield.yaml:3:1" in broken.stderr
+    (bench.workspace / ".shield.yaml").unlink()
     own = ("plain.yaml", "mine.yaml", "--log", "home", "--workspace", str(bench.workspace), "--home", str(folder))
     text = run(folder, *own, "--format", "text", env={"SHIELD_HOME": home.path}).stdout
     assert (

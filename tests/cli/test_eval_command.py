@@ -104,11 +104,24 @@ def test_an_overlay_is_added_as_a_workspace_file(folder):
     done = evaluate(folder, "default", "--cases", "good.yaml", "--overlay", "ws.yaml")
     got = json.loads(done.stdout)["policies"][0]["cases"][1]["got"]
     assert (got["decision"], got["rule"], done.returncode) == ("BLOCK", "workspace:mine", 1)
-    (folder / "ws.yaml").write_text("version: 1\nextends: [permissive]\n")
-    done = evaluate(folder, "default", "--cases", "good.yaml", "--overlay", "ws.yaml")
-    got = json.loads(done.stdout)["policies"][0]["cases"][1]["got"]
-    assert (got["decision"], got["need"]) == ("ESCALATE", 3)
-    assert "ws.yaml:2:1" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "version: 1\nextends: [permissive]\n",
+        "version: 1\nrules: [\n",
+        "",
+        "version: 1\nrules: [{id: a, effect: block, actions: [x], examples: {blocks: [{path: a}]}}]\n",
+    ],
+)
+def test_an_overlay_that_does_not_load_is_exit_2(folder, text):
+    # read as a workspace's file it would make every action a person's, and cases that expect that would pass
+    (folder / "ws.yaml").write_text(text)
+    (folder / "ask.yaml").write_text(CASES.replace("BLOCK, rule: credentials", "[BLOCK, ESCALATE]"))
+    done = evaluate(folder, "default", "--cases", "ask.yaml", "--overlay", "ws.yaml")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("shield eval: ws.yaml:")
 
 
 @pytest.mark.parametrize(
@@ -130,6 +143,39 @@ def test_a_case_file_that_does_not_load_is_exit_2(folder, text, place, part):
     assert (done.returncode, done.stdout) == (2, "")
     assert place in done.stderr
     assert part in done.stderr
+
+
+@pytest.mark.parametrize("jobs", ["1", "2", "5"])
+@pytest.mark.parametrize("files", [("empty.yaml",), ("good.yaml", "empty.yaml"), ("empty.yaml", "empty.yaml")])
+def test_an_empty_case_file_does_not_load_with_any_number_of_jobs(folder, files, jobs):
+    (folder / "empty.yaml").write_text("")
+    words = [word for name in files for word in ("--cases", name)]
+    done = evaluate(folder, "default", *words, "--jobs", jobs)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "empty.yaml:1:1: the file is empty" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--coverage",), "mine.yaml: there is no side to be seen in rules of its own; name the policy that has them"),
+        (("--mutate",), "mine.yaml: there is no mistake to be made in rules of its own; name the policy that has them"),
+    ],
+)
+def test_a_share_of_nothing_is_enough_for_nobody(folder, words, said):
+    (folder / "mine.yaml").write_text("version: 1\nname: mine\nextends: [default]\n")
+    done = evaluate(folder, "mine.yaml", "--cases", "good.yaml", *words, "--fail-under", "0", "--format", "text")
+    assert done.returncode == 1
+    assert said in done.stderr
+    assert "%" not in done.stdout
+
+
+@pytest.mark.parametrize("words", [("--mutants", "3"), ("--seed", "0"), ("--extended",), ("--fail-under", "1")])
+def test_an_option_about_what_was_not_asked_for_is_wrong_usage(folder, words):
+    done = evaluate(folder, "default", "--cases", "good.yaml", *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"`{words[0]}` is about " in done.stderr
+    assert "`--mutate`: add " in done.stderr
 
 
 def test_files_that_are_not_there_are_exit_2(folder):

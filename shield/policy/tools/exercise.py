@@ -76,10 +76,11 @@ class RuleCoverage:
         }
 
 
-def percent(covered: Sequence[RuleCoverage]) -> float:
-    """The share of sides that cases came to, of those that can be measured; 100 where there is none."""
+def percent(covered: Sequence[RuleCoverage]) -> float | None:
+    """The share of sides that cases came to, of those that can be measured; None where there is none: nothing was
+    shown."""
     sides = [side for rule in covered for side in rule.sides if side.seen is not Seen.UNMEASURED]
-    return 100.0 * sum(side.seen is Seen.CASE for side in sides) / len(sides) if sides else 100.0
+    return 100.0 * sum(side.seen is Seen.CASE for side in sides) / len(sides) if sides else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
