@@ -31,6 +31,8 @@ def _refuse_current_directory() -> None:
 _refuse_current_directory()
 
 from audit.cli import main  # noqa: E402 - only after the search path is clean
+from audit.cli.streams import take_over  # noqa: E402 - as above
 
 if __name__ == "__main__":
+    take_over()
     main(prog_name="audit")

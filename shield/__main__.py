@@ -11,6 +11,9 @@ def main() -> None:
         from shield.service.embedded import embedded
 
         sys.exit(embedded(sys.argv[2:]))
+    from audit.cli.streams import take_over
+
+    take_over()
     from shield.cli import shield
 
     shield(prog_name="shield")

@@ -4,7 +4,7 @@ Exit codes: 0 all is well, 1 tampered, 2 cannot tell (also wrong usage).
 """
 
 from importlib import import_module
-from typing import Final
+from typing import Any, Final
 
 import click
 
@@ -28,6 +28,21 @@ COMMANDS: Final = {
 
 
 class _Lazy(click.Group):
+    """Every command, and what is printed about them, ends as `explained` says: click's own status for a pipe that
+    nobody reads and for Ctrl-C is 1, tampered."""
+
+    def make_context(self, *arguments: Any, **more: Any) -> click.Context:
+        from audit.cli.terms import explained
+
+        with explained():
+            return super().make_context(*arguments, **more)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        from audit.cli.terms import explained
+
+        with explained():
+            return super().invoke(ctx)
+
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(COMMANDS)
 
@@ -43,6 +58,19 @@ class _Lazy(click.Group):
             formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
 
 
-@click.command(cls=_Lazy)
+def _version(ctx: click.Context, param: click.Parameter, value: bool) -> None:  # noqa: ARG001 - click's
+    if not value:
+        return
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        click.echo(f"audit, version {version('shield-sidecar')}")
+    except PackageNotFoundError:
+        raise click.UsageError("this copy was not installed, so it has no version; see SPEC.md beside it") from None
+    ctx.exit()
+
+
+@click.command(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--version", is_flag=True, callback=_version, expose_value=False, is_eager=True, help="Show the version.")
 def main() -> None:
     """Read and verify an audit log offline."""

@@ -1,9 +1,8 @@
 """What the commands share: errors that end them, filters, output, times, ranges, and text that cannot steer a terminal.
 
-Exit codes: 0 all is well, 1 tampered, 2 cannot tell. Whoever closes the pipe has seen enough: that is no error.
+Exit codes: 0 all is well, 1 tampered, 2 cannot tell. Whoever closes the pipe of a list has seen enough: no error.
 """
 
-import os
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -53,17 +52,12 @@ def explained() -> Iterator[None]:
         sys.stdout.flush()  # what cannot be written must show here and not when Python ends
     except AuditError as error:
         fail(error)
-    except BrokenPipeError:
-        _silence()
-        sys.exit(2)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, EOFError, click.Abort):
         click.echo("interrupted", err=True)
         sys.exit(2)
     except OSError as error:
-        if error.filename is None:
-            _silence()
         what = "write the output" if error.filename is None else f"read `{error.filename}`"
-        click.echo(f"cannot {what}: {error.strerror}", err=True)
+        click.echo(f"cannot {what}: {error.strerror or error}", err=True)
         sys.exit(2)
 
 
@@ -75,14 +69,7 @@ def streaming() -> Iterator[None]:
             yield
             sys.stdout.flush()
         except (BrokenPipeError, KeyboardInterrupt):
-            _silence()
-
-
-def _silence() -> None:
-    """Nothing that is still buffered may be written when Python ends: it would fail once more."""
-    null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, sys.stdout.fileno())
-    os.close(null)
+            pass
 
 
 def fail(error: AuditError) -> NoReturn:
@@ -108,17 +95,20 @@ def span(value: str) -> tuple[int, int | None]:
     if not all(part.isascii() and part.isdigit() and len(part) < 16 for part in (first or "0", last or "0")):
         raise click.BadParameter(f"`{value}` is no range such as 10..20")
     start = int(first or "0")
+    if last and int(last) < start:
+        raise click.BadParameter(f"`{value}` is empty: it ends before it begins")
     return start, int(last) if last else None if dots else start
 
 
 # --- filters ---------------------------------------------------------------------------------------------------------
 
+_DECISION: Final = click.Choice(["ALLOW", "BLOCK", "ESCALATE"], case_sensitive=False)
 _FILTERS: Final = (
     click.option("--since", type=moment, metavar="TIME", help="Not before this time."),
     click.option("--until", type=moment, metavar="TIME", help="Before this time."),
     click.option("--seq", "span", type=span, metavar="A..B", default="0..", help="Records A to B."),
     click.option("--kind", multiple=True, help="Of this kind; may be given again."),
-    click.option("--decision", type=str.upper, metavar="NAME", help="ALLOW, BLOCK or ESCALATE."),
+    click.option("--decision", type=_DECISION, metavar="NAME", help="ALLOW, BLOCK or ESCALATE."),
     click.option("--type", "type", help="Action of this type."),
     click.option("--tier", type=click.IntRange(min=0), metavar="N", help="Decided at this tier."),
     click.option("--rule", help="Decided by this rule."),

@@ -59,12 +59,12 @@ def command(
         )
         with _progress(quiet=quiet or as_json) as progress:
             report = verify_log(path, key, outside=outside, selection=selection, jobs=jobs, progress=progress)
-    if as_json:
-        click.echo(json.dumps(report.as_json()))
-    elif not quiet:
-        _tell(report)
-        if path.resolve() in key_file.resolve().parents:
-            click.echo("note: the key came with the bundle: it shows nothing of who wrote it")
+        if as_json:
+            click.echo(json.dumps(report.as_json()))
+        elif not quiet:
+            _tell(report)
+            if path.resolve() in key_file.resolve().parents:
+                click.echo("note: the key came with the bundle: it shows nothing of who wrote it")
     if report.outcome is not Outcome.OK:
         sys.exit(report.outcome.value)
 

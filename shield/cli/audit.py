@@ -1,8 +1,9 @@
 """`shield audit`: the log's own command line with this home's paths."""
 
 import contextlib
+import copy
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import click
@@ -15,6 +16,12 @@ from shield.errors import ConfigError
 __all__ = ["command"]
 
 _WRITING = frozenset({"redact", "rotate-key"})
+_PLACES: dict[str, Callable[[Home], str]] = {
+    "--key": lambda home: home.audit_vkey,
+    "--keys": lambda home: home.keys,
+    "--private-key": lambda home: home.audit_private,
+    "--checkpoint-file": lambda home: home.audit_checkpoint,
+}
 _AGAINST = {  # which option takes what is remembered elsewhere
     "verify": "--witness",
     "show": "--checkpoint",
@@ -46,13 +53,31 @@ def _delegate(name: str, line: str) -> None:
     def run(arguments: tuple[str, ...]) -> None:
         from audit.cli import main
 
-        if name in _WITHOUT_LOG or "--help" in arguments:
+        if name in _WITHOUT_LOG:
             main([name, *arguments], prog_name="shield audit")
             return
+        if not {"-h", "--help"}.isdisjoint(arguments):
+            _filling(name).main(["--help"], prog_name=f"shield audit {name}")
         home = home_from(os.environ)
+        if not (os.path.lexists(home.audit_db) or os.path.lexists(home.audit_vkey)):
+            raise ConfigError(f"`{home.path}` has not been begun, so it has no log; run `shield init`")
         given = [name, home.audit_db, *arguments, *_filled(name, home, arguments, os.environ)]
         with _stopped(home) if name in _WRITING else contextlib.nullcontext():
             main(given, prog_name="shield audit")
+
+
+def _filling(name: str) -> click.Command:
+    """The command as it is where this home fills in what was left out, for `--help`."""
+    from audit.cli import main
+
+    command = copy.copy(main.get_command(click.Context(main), name) or main)
+    log = next(parameter for parameter in command.params if isinstance(parameter, click.Argument))
+    command.params = [copy.copy(parameter) for parameter in command.params if parameter is not log]
+    command.context_settings = {"help_option_names": ["-h", "--help"]}
+    for parameter in command.params:
+        parameter.required = parameter.required and parameter.opts[0] not in _PLACES
+    command.epilog = "What this home knows is filled in: DB or PATH, which is not given, and keys and checkpoints."
+    return command
 
 
 def _filled(name: str, home: Home, arguments: tuple[str, ...], environ: Mapping[str, str]) -> Iterable[str]:
@@ -62,13 +87,8 @@ def _filled(name: str, home: Home, arguments: tuple[str, ...], environ: Mapping[
     found = main.get_command(click.Context(main), name)
     known = {option for parameter in ([] if found is None else found.params) for option in parameter.opts}
     given = {argument.partition("=")[0] for argument in arguments}
-    for option, path in (
-        ("--key", home.audit_vkey),
-        ("--keys", home.keys),
-        ("--private-key", home.audit_private),
-        ("--checkpoint-file", home.audit_checkpoint),
-    ):
-        if option in known and option not in given and os.path.lexists(path):
+    for option, place in _PLACES.items():
+        if option in known and option not in given and os.path.lexists(path := place(home)):
             yield from (option, path)
     # INVARIANT: the checkpoint file beside the log is none of them: who can rewrite the one can rewrite the other
     against = _AGAINST.get(name)

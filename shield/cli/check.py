@@ -19,6 +19,7 @@ from shield.actions.registry import Kind, canonical_name, lookup
 from shield.actions.request import parse_proposal
 from shield.canonical import parse
 from shield.cli.render import compact, shown, verdict_line
+from shield.cli.standard_input import standard_input, typed
 from shield.errors import InputError, Reason, ShieldError
 from shield.types import Decision, Isolation, Json, Role, Tier
 
@@ -31,6 +32,7 @@ MAX_LINE = 8 << 20  # DESIGN 3: body 8 MiB
 _EXITS = {Decision.BLOCK: 1, Decision.ESCALATE: 3, Decision.ALLOW: 0}
 _PRECEDENCE = (2, 1, 3, 0)
 _AGENT = "check"
+_PIPE = "pipe the actions in, or name one"
 _TRIED = "not enforced:"  # what rules that only record would have done, as `shield.policy.set` says it
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
 
@@ -89,6 +91,7 @@ def command(
     gc.disable()  # what is loaded now stays: looking through it for garbage takes longer than judging
     from shield.cli.local import local  # heavy: `--help` starts without it
     from shield.cli.offered import offered
+    from shield.config.home import current_directory
 
     options = _Options(
         as_json=as_json if as_json is not None else not sys.stdout.isatty(),
@@ -97,16 +100,16 @@ def command(
         tier1=functools.cache(_tier1),
     )
     try:
-        if not action and sys.stdin.isatty():
+        if not action and typed():
             raise click.UsageError("name an action (`shield check read_file path=README.md`) or pipe in JSON lines")
-        lines = [line_of(action)] if action else _lines(sys.stdin.buffer)
+        lines = [line_of(action)] if action else _lines(standard_input(_PIPE))
         where = local(
             os.environ,
             policy=policy,
             workspace=workspace,
             home=home,
             isolation=Isolation.NONE if isolation is None else Isolation(isolation),
-            current=os.getcwd(),
+            current=current_directory(),
         )
         gc.freeze()
         gc.enable()

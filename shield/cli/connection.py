@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from shield.client import Client, Endpoint, agent_token, check_home, refuse_project
-from shield.config.home import Home, token_from, user_home
+from shield.config.home import Home, current_directory, token_from, user_home
 from shield.config.loading import load
 from shield.errors import ConfigError
 
@@ -62,7 +62,7 @@ def connect(home: Home, environ: Mapping[str, str], token: str | None = None) ->
         token = agent_token(Path(home.path))
     else:
         # INVARIANT: a person's token is not sent where the project that they stand in says
-        user, here = Path(user_home(environ)), Path.cwd()
+        user, here = Path(user_home(environ)), Path(current_directory())
         refuse_project(environ, here, user=user)
         check_home(Path(home.path), workspace=here, user=user)
     return Client(endpoint(home, environ), token)

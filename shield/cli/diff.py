@@ -155,12 +155,14 @@ def _over_log(
     from shield.cli.local import local  # heavy
     from shield.cli.progress import Progress
     from shield.cli.replay import recorded  # heavy
+    from shield.config.home import current_directory  # heavy
     from shield.pipeline import dry_run  # heavy
     from shield.types import Tier
 
     path, private = _places(log, private_key)
+    here = current_directory()
     one, other = (
-        local(os.environ, policy=policy, workspace=workspace, home=home, isolation=isolation, current=os.getcwd())
+        local(os.environ, policy=policy, workspace=workspace, home=home, isolation=isolation, current=here)
         for policy in (a, b)
     )
     for overlay in one.policy.overlays:

@@ -15,6 +15,7 @@ import click
 from shield.actions.request import parse_proposal
 from shield.cli.check import MAX_LINE, line_of
 from shield.cli.render import compact, near, shown, verdict_line
+from shield.cli.standard_input import standard_input, typed
 from shield.errors import InputError, ShieldError
 from shield.types import Isolation, Json, Role, Tier
 
@@ -64,6 +65,7 @@ def command(
       2  the action cannot be read, or anything failed
     """
     from shield.cli.local import local  # heavy
+    from shield.config.home import current_directory  # heavy
     from shield.facts.json import facts_json  # heavy
     from shield.pipeline import dry_run  # heavy
     from shield.pipeline.judge import judge  # heavy
@@ -81,7 +83,7 @@ def command(
             workspace=workspace,
             home=home,
             isolation=Isolation(isolation),
-            current=os.getcwd(),
+            current=current_directory(),
         )
         request = _request(action, where.default_cwd)
         now_ms = time.time_ns() // 1_000_000
@@ -114,9 +116,9 @@ def _request(words: tuple[str, ...], cwd: str | None) -> "ActionRequest":
     Raises:
         InputError: it cannot be read.
     """
-    if not words and sys.stdin.isatty():
+    if not words and typed():
         raise click.UsageError("name an action (`shield explain read_file path=README.md`) or pipe in one JSON object")
-    raw = line_of(words) if words else sys.stdin.buffer.read(MAX_LINE + 1)
+    raw = line_of(words) if words else standard_input("pipe the action in, or name it").read(MAX_LINE + 1)
     if len(raw) > MAX_LINE:
         raise InputError(f"the action is longer than {MAX_LINE} bytes")
     return parse_proposal(raw).request(cwd)

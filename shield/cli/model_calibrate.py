@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shield.cli.model_output import check_output, say
 from shield.cli.render import compact, shown
 from shield.cli.terminal import confirm, terminal
 from shield.config.home import Home, home_from
@@ -63,7 +62,6 @@ def calibrate(name: str | None, *, benign: str, attacks: str | None, kind: str |
     from shield.heuristics.scan import Heuristics
     from shield.model.calibration import Calibration, fit_calibration
 
-    check_output()
     home = home_from(os.environ)
     folder = _adopted(name, home)
     wanted = TextKind(kind) if kind is not None else None
@@ -95,9 +93,9 @@ def calibrate(name: str | None, *, benign: str, attacks: str | None, kind: str |
         raise SystemExit(1)
     _write(folder, scorer, calibration)
     if as_json:
-        say(compact({"folder": str(folder), "calibration": calibration.as_json()}))
+        click.echo(compact({"folder": str(folder), "calibration": calibration.as_json()}))
     else:
-        say(f"calibrated  {shown(str(folder))}: {', '.join(fitted.kinds)}")
+        click.echo(f"calibrated  {shown(str(folder))}: {', '.join(fitted.kinds)}")
     click.echo("a running Shield takes it at its next start", err=True)
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shield.cli.model_output import check_output, say
 from shield.cli.render import compact, shown
 from shield.errors import ConfigError, ModelError
 from shield.types import Answer, Json, TextKind
@@ -43,7 +42,6 @@ def info(model: str | None, *, as_json: bool) -> None:
     from shield.model.labels import read_config
     from shield.model.manifest import read_manifest
 
-    check_output()
     folder = _folder(model)
     with opened(folder) as source:
         raw = source.read(MANIFEST)
@@ -57,10 +55,10 @@ def info(model: str | None, *, as_json: bool) -> None:
     calibration = Calibration() if kept is None else Calibration.read(kept)
     digest = f"sha256:{hashlib.sha256(raw).hexdigest()}"
     if as_json:
-        say(compact(_shape(folder, digest, manifest, labels, calibration)))
+        click.echo(compact(_shape(folder, digest, manifest, labels, calibration)))
     else:
         for line in _text(folder, digest, manifest, labels, calibration):
-            say(shown(line))
+            click.echo(shown(line))
     for line in [*_changed(folder, manifest, model)] or _tried(folder):
         click.echo(shown(line), err=True)
 
@@ -77,23 +75,22 @@ def verify(model: str | None, *, as_json: bool) -> None:
     """
     from shield.cli.model_reading import scorer_of
 
-    check_output()
     folder = _folder(model)
     try:
         scorer = scorer_of(folder)
         attack, honest = scorer.probe()
     except ModelError as error:
         if as_json:
-            say(compact({"folder": str(folder), "whole": False, "detail": error.detail}))
+            click.echo(compact({"folder": str(folder), "whole": False, "detail": error.detail}))
         else:
-            say(f"not whole   {shown(error.detail)}")
+            click.echo(f"not whole   {shown(error.detail)}")
         raise SystemExit(1) from None
     if as_json:
         said: dict[str, Json] = {"folder": str(folder), "whole": True, "digest": scorer.digest}
-        say(compact({**said, "probe": attack.score, "honest": honest.score}))
+        click.echo(compact({**said, "probe": attack.score, "honest": honest.score}))
     else:
-        say(f"whole       {shown(str(folder))}\ndigest      {scorer.digest}")
-        say(f"scores      an attack {attack.score:.3f}, an honest line {honest.score:.3f}")
+        click.echo(f"whole       {shown(str(folder))}\ndigest      {scorer.digest}")
+        click.echo(f"scores      an attack {attack.score:.3f}, an honest line {honest.score:.3f}")
     for line in blind(scorer):
         click.echo(line, err=True)
 

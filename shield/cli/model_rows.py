@@ -3,12 +3,12 @@
 import codecs
 import os
 import stat
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from shield.canonical import parse
+from shield.cli.standard_input import standard_input
 from shield.errors import ConfigError, InputError, Reason
 from shield.types import TextKind
 
@@ -192,9 +192,8 @@ def opened(path: str) -> Iterator[Source]:
         ConfigError: it cannot be opened, or is no regular file.
     """
     if path == STDIN:
-        if sys.stdin is None:
-            raise ConfigError("standard input is closed; pipe the texts in, or name a file")
-        yield Source(descriptor=sys.stdin.fileno(), name="standard input")
+        descriptor = standard_input("pipe the texts in, or name a file").fileno()
+        yield Source(descriptor=descriptor, name="standard input")
         return
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

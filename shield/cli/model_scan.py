@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shield.cli.model_output import check_output, say
 from shield.cli.render import default_form, shown
 from shield.errors import ConfigError, ShieldError
 from shield.types import Decision, TextKind
@@ -72,7 +71,6 @@ def scan(
     """
     from shield.cli.model_reading import reader  # heavy
 
-    check_output()
     form = form or default_form(os.environ, as_json=as_json)
     if model is not None and no_model:
         raise click.UsageError("`--model` and `--no-model` are both given; keep one")
@@ -115,11 +113,11 @@ def _print(texts: "Iterable[Sequence[Row | Unread] | UnreadFile]", read: "Reader
                 kept.append(scanned)
                 notices += as_notices(scanned, read.reasons)
             if line:
-                say(line)
+                click.echo(line)
     if form == "sarif":
-        say(as_sarif(notices, titles(kept, read.reasons)))
+        click.echo(as_sarif(notices, titles(kept, read.reasons)))
     elif form == "github" and notices:
-        say(as_github(notices))
+        click.echo(as_github(notices))
     return codes
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shield.cli.model_output import check_output, say
 from shield.cli.render import compact, shown
 from shield.cli.terminal import confirm
 from shield.config.home import home_from
@@ -49,7 +48,6 @@ def use(directory: str, *, name: str | None, attack: tuple[int, ...], trusted: b
     from shield.cli.model_info import thresholds
     from shield.cli.model_store import free_folder, store
 
-    check_output()
     home = home_from(os.environ)
     source = Path(os.path.abspath(directory))
     called = _called(source) if name is None else name
@@ -62,9 +60,9 @@ def use(directory: str, *, name: str | None, attack: tuple[int, ...], trusted: b
     store(folder, adopted.files, home)
     line = f'[tier1]\nmodel = "{called}"'
     if as_json:
-        say(compact({"name": called, "folder": str(folder), "attack": list(adopted.manifest.attack)}))
+        click.echo(compact({"name": called, "folder": str(folder), "attack": list(adopted.manifest.attack)}))
     else:
-        say(f"adopted     {shown(str(folder))}")
+        click.echo(f"adopted     {shown(str(folder))}")
     if not calibration.kinds:
         click.echo(f"it only asks until you run `shield model calibrate {called} --benign FILE`", err=True)
     click.echo(f"to use it, write into {shown(home.toml)} and start Shield anew:\n{line}", err=True)

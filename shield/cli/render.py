@@ -37,7 +37,10 @@ def near(file: str) -> str:
     path = Path(file)
     if not path.is_absolute():
         return path.as_posix()
-    here = Path.cwd()
+    try:
+        here = Path.cwd()
+    except OSError:
+        return path.as_posix()
     return path.relative_to(here).as_posix() if path.is_relative_to(here) else path.as_posix()
 
 

@@ -7,7 +7,7 @@ import click
 
 from shield.cli.render import shown
 from shield.cli.terminal import confirm
-from shield.config.home import home_from
+from shield.config.home import current_directory, home_from
 from shield.service.home import check_root, prepare, read_trusted, trust, within_trusted
 
 __all__ = ["command"]
@@ -28,7 +28,7 @@ def command(directory: str | None, *, as_json: bool) -> None:
         roots = read_trusted(home)
         click.echo(json.dumps({"roots": list(roots)}) if as_json else "\n".join(map(shown, roots)), nl=bool(roots))
         return
-    root = check_root(os.path.abspath(directory), home, os.environ)
+    root = check_root(os.path.join(current_directory(), directory), home, os.environ)
     known = within_trusted(root, read_trusted(home))
     if not known:
         question = f"agents may then read and, as the policy says, change everything in\n  {shown(root)}"

@@ -8,7 +8,16 @@ from dataclasses import dataclass
 from shield.errors import ConfigError
 from shield.user import user_home
 
-__all__ = ["SOCKET_PATH_MAX", "Home", "agent_homes", "checkpoints_folder", "home_from", "token_from", "user_home"]
+__all__ = [
+    "SOCKET_PATH_MAX",
+    "Home",
+    "agent_homes",
+    "checkpoints_folder",
+    "current_directory",
+    "home_from",
+    "token_from",
+    "user_home",
+]
 
 SOCKET_PATH_MAX = 100  # bytes; sun_path holds 108 on Linux and 104 on macOS, with the NUL
 
@@ -152,3 +161,12 @@ def checkpoints_folder(given: str | None, environ: Mapping[str, str]) -> str:
         base = state if os.path.isabs(state) else os.path.join(user_home(environ), ".local", "state")
         given = os.path.join(base, "shield")
     return os.path.realpath(given)
+
+
+def current_directory() -> str:
+    """Where this was started. Raises ConfigError: that directory was removed, or may not be looked into."""
+    try:
+        return os.getcwd()
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise ConfigError(f"the current directory cannot be named: {why}; `cd` to one that is there") from None
