@@ -5,10 +5,9 @@ unwritten is written once more as the interpreter ends, which then has a status 
 """
 
 import errno
-import os
 import sys
 from io import BufferedWriter, RawIOBase, TextIOWrapper
-from typing import TYPE_CHECKING, Final, TextIO
+from typing import TYPE_CHECKING, Final, NoReturn, TextIO
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -34,57 +33,65 @@ class _PipeError(OutputError, BrokenPipeError):
 def take_over() -> None:
     """Stand in for `sys.stdout` and `sys.stderr`, those that are closed too. A message for people that nobody hears is
     no error: the exit status says it."""
-    sys.stdout = _writer(sys.stdout, 1, needed=True)
-    sys.stderr = _writer(sys.stderr, 2, needed=False)
+    sys.stdout = _Stream(sys.stdout, needed=True)
+    sys.stderr = _Stream(sys.stderr, needed=False)
 
 
 def check_open() -> None:
     """For what must not be done without being heard. Raises OutputError: standard output is closed."""
-    raw = getattr(getattr(sys.stdout, "buffer", None), "raw", None)
-    if isinstance(raw, _Raw):
-        raw.fileno()
+    if isinstance(sys.stdout, _Stream):
+        sys.stdout.fileno()
 
 
-def _writer(stream: TextIO | None, descriptor: int, *, needed: bool) -> TextIO:
-    raw = _Raw(None if stream is None else descriptor, needed=needed)
-    old = stream if isinstance(stream, TextIOWrapper) else None
-    return TextIOWrapper(
-        BufferedWriter(raw),
-        encoding=old.encoding if old is not None else "utf-8",
-        errors=old.errors if old is not None else "backslashreplace",
-        newline="\n",
-        line_buffering=old is not None and old.line_buffering,
-        write_through=old is not None and old.write_through,
-    )
+class _Stream(TextIOWrapper):
+    """What `stream` writes to, or nothing where that is None."""
 
-
-class _Raw(RawIOBase):
-    """A descriptor that is not this object's to close; None is one that is closed."""
-
-    def __init__(self, descriptor: int | None, *, needed: bool) -> None:
-        super().__init__()
-        self._descriptor = descriptor
+    def __init__(self, stream: TextIO | None, *, needed: bool) -> None:
+        old = stream if isinstance(stream, TextIOWrapper) else None
+        super().__init__(
+            BufferedWriter(_Nowhere()) if stream is None else stream.buffer,
+            encoding="utf-8" if old is None else old.encoding,
+            errors="backslashreplace" if old is None else old.errors,
+            newline="\n",
+            line_buffering=old is not None and old.line_buffering,
+            write_through=old is not None and old.write_through,
+        )
         self._needed = needed
         self._lost = False
+
+    def write(self, text: str, /) -> int:
+        if not self._lost:
+            try:
+                return super().write(text)
+            except OSError as error:
+                self._lose(error)
+        return len(text)
+
+    def flush(self) -> None:
+        if not self._lost:
+            try:
+                super().flush()
+            except OSError as error:
+                self._lose(error)
+
+    def _lose(self, error: OSError) -> None:
+        self._lost = True  # nothing held back may fail once more when Python ends
+        if self._needed:
+            kind = _PipeError if isinstance(error, BrokenPipeError) else OutputError
+            raise kind(error.errno, error.strerror) from None
+
+
+class _Nowhere(RawIOBase):
+    """A stream that is closed."""
 
     def writable(self) -> bool:
         return True
 
-    def fileno(self) -> int:
-        if self._descriptor is None:
-            raise OutputError(errno.EBADF, _CLOSED)
-        return self._descriptor
+    def fileno(self) -> NoReturn:
+        raise OutputError(errno.EBADF, _CLOSED)
 
     def isatty(self) -> bool:
-        return self._descriptor is not None and os.isatty(self._descriptor)
+        return False
 
-    def write(self, data: "ReadableBuffer", /) -> int:
-        if not self._lost:
-            try:
-                return os.write(self.fileno(), data)
-            except OSError as error:
-                self._lost = True  # nothing held back may fail once more when Python ends
-                if self._needed:
-                    kind = _PipeError if isinstance(error, BrokenPipeError) else OutputError
-                    raise kind(error.errno, error.strerror) from None
-        return memoryview(data).nbytes
+    def write(self, data: "ReadableBuffer", /) -> NoReturn:  # noqa: ARG002 - the interface's
+        self.fileno()

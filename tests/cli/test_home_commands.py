@@ -148,6 +148,22 @@ def test_init_hands_tokens_over_a_pipe_but_not_to_a_file(folder):
     assert not any(secret in done.stdout + done.stderr for secret in secrets.values())
 
 
+def test_audit_of_a_home_that_was_not_begun_says_what_to_do(folder):
+    for name in ("verify", "list", "rotate-key"):
+        done = run(folder, "audit", name)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr == f"shield: `{folder}/h` has not been begun, so it has no log; run `shield init`\n"
+
+
+@pytest.mark.parametrize("option", ["-h", "--help"])
+def test_the_help_of_audit_asks_for_nothing_that_the_home_fills_in(folder, option):
+    for name, usage in (("list", "[OPTIONS]"), ("verify", "[OPTIONS]"), ("prove", "[OPTIONS] SEQ")):
+        done = run(folder, "audit", name, option)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.startswith(f"Usage: shield audit {name} {usage}\n")
+        assert "What this home knows is filled in" in done.stdout
+
+
 def test_trust_asks_a_person(folder):
     root = f"{folder}/ws"
     refused = run(folder, "trust", root)
