@@ -54,7 +54,7 @@ from shield.service.process import harden, settle_memory
 from shield.service.routes import ROUTES
 from shield.service.rulebook import Rulebook, load_owner_policy
 from shield.service.server import make_server
-from shield.service.text_tier import model_digest, rules_digest, standing_of
+from shield.service.text_tier import model_digest, rules_digest, say_what_lacks, standing_of
 from shield.service.tokens import TokenBook, read_book
 from shield.store.state import StateStore
 from shield.tiers.loading import start_tier1, stop_tier1
@@ -254,8 +254,6 @@ async def _main(home: Home, config: Config, hooks: Hooks, audit_key: SigningKey,
             hidden=hidden(guarded),
         )
         rules = await asyncio.to_thread(rules_digest, tier1.texts)
-        if rules is None:
-            hooks.said(f"tier 1 reads nothing: {standing_of(tier1.texts).detail}")
         await journal.append(
             "log.open",
             {
@@ -271,6 +269,8 @@ async def _main(home: Home, config: Config, hooks: Hooks, audit_key: SigningKey,
         )
         if hooks.signals:  # a process of our own
             settle_memory()
+        reading = asyncio.ensure_future(say_what_lacks(tier1.texts, hooks.said))
+        down.callback(reading.cancel)
         await _listen(listener, hooks, context, pipeline, operator)
         await pipeline.stop()
         store.expire_pending()  # their actions stand in it in clear, and nobody can answer any more

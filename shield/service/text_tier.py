@@ -1,18 +1,22 @@
 """Where tier 1 lies, and how it stands: for `/readyz`, `shield status` and `/metrics`."""
 
+import asyncio
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 
 from shield.errors import ModelError
 from shield.model.directory import MANIFEST, opened
+from shield.model.holder import LOADING
 from shield.service.ports import TextTier
 from shield.tiers.loading import HeldRules
 from shield.tiers.texts import TextJudge
 from shield.tiers.witnesses import MODEL_READY
 
-__all__ = ["model_digest", "rules_digest", "standing_of"]
+__all__ = ["model_digest", "rules_digest", "say_what_lacks", "standing_of"]
 
 _READING_S = 5.0  # it takes a fifth of one
+_LOADING_S = 0.1  # between two looks at whether it is loaded
 
 
 def model_digest(folder: Path | None) -> str | None:
@@ -50,3 +54,11 @@ def standing_of(texts: TextJudge) -> TextTier:
         heuristics=rules.digest or None,
         detail=detail or None,
     )
+
+
+async def say_what_lacks(texts: TextJudge, said: Callable[[str], None]) -> None:
+    """Say once why tier 1 is not whole, as soon as that is known: it is loaded while requests are answered."""
+    while (now := standing_of(texts)).state == LOADING:  # noqa: ASYNC110 - threads load, which know no loop
+        await asyncio.sleep(_LOADING_S)
+    if now.state != MODEL_READY:
+        said(f"what needs tier 1 goes to a person: {now.detail or f'its classifier is {now.state}'}")

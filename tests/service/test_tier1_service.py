@@ -173,6 +173,16 @@ def standing(path, token=None):
     return call(path, "GET", "/readyz", token=token).json()
 
 
+def lacking(process):
+    """What the service says of tier 1 on standard error, once it does."""
+
+    def lines():
+        return [line for line in process.said().splitlines() if "tier 1" in line]
+
+    (line,) = until(lines, bool)
+    return line
+
+
 def test_a_service_answers_at_once_and_reads_with_its_model_when_that_is_there(folder):
     home, _ = begun(folder)
     adopted(home, calibration=json.dumps(CALIBRATION).encode())
@@ -265,6 +275,7 @@ def test_rules_of_the_owner_that_do_not_load_are_not_left_out(folder):
         assert report["tiers"]["1"] == "failed"
         (note,) = [note for note in report["notes"] if note["reason"] == "tier1.failed"]
         assert "house.yaml:7:5" in note["detail"]
+        assert lacking(process) == f"shield: what needs tier 1 goes to a person: {note['detail']}"
         (told,) = [note for note in standing(path, token)["notes"] if note["reason"] == "tier1.failed"]
         assert "`shield lint ~/.shield/heuristics`" in told["detail"]
         plain = post(path, "/v1/inspect", token, {"direction": "tool_result", "content": "the note of the a b c"})
@@ -276,6 +287,15 @@ def test_rules_of_the_owner_that_do_not_load_are_not_left_out(folder):
         stop(process)
     opened = run(home, "audit", "list", "--kind", "log.open", "--json").stdout.splitlines()
     assert json.loads(opened[-1])["body"]["heuristics"] is None
+
+
+def test_a_model_that_is_not_there_is_said_at_the_start(folder):
+    home, _ = begun(folder, toml='[tier1]\nmodel = "nope"\n')
+    with serving(home) as (process, _):
+        line = lacking(process)
+        assert line.startswith("shield: what needs tier 1 goes to a person: ")
+        assert f"{home.models}/nope" in line
+        stop(process)
 
 
 def test_a_service_that_is_asked_to_end_while_it_loads_ends_well(folder):
