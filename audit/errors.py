@@ -19,6 +19,7 @@ AuditError
 │   ├── LogForeignError       the database is not an audit log, or is another log than the key names
 │   ├── LogDamagedError       the log contradicts itself or its checkpoints
 │   │   └── LogTruncatedError the log holds less than a checkpoint proves it once held
+│   │       └── LogUnprovenError  the checkpoint beside it is missing, so nothing says how much it held
 │   ├── LogClosedError        the log was closed
 │   ├── QueueFullError        too many records wait for the disk
 │   ├── AppendTimeoutError    the record did not become durable in time (it may yet)
@@ -111,6 +112,10 @@ class LogDamagedError(LogError):
 
 class LogTruncatedError(LogDamagedError):
     """The log holds less than a checkpoint proves it once held."""
+
+
+class LogUnprovenError(LogTruncatedError):
+    """The checkpoint beside the log is missing: nothing says how much it once held."""
 
 
 class LogClosedError(LogError):

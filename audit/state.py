@@ -22,6 +22,7 @@ from audit.errors import (
     LogDamagedError,
     LogForeignError,
     LogTruncatedError,
+    LogUnprovenError,
     NoteError,
     ProofError,
     SignatureError,
@@ -79,7 +80,7 @@ def load(
         if file is not None:
             _check_note(file, f"the checkpoint in `{file_path}`", size, chain, read)
         elif sealed:
-            raise LogTruncatedError(f"`{file_path}` is missing: nothing shows the log is whole; put it back")
+            raise LogUnprovenError(f"`{file_path}` is missing: nothing shows the log is whole; put it back")
         for remembered in outside:
             _check_note(remembered, "a checkpoint remembered elsewhere", size, chain, read)
         prev = _check_tail(database, key, min(sealed, max(0, size - tail)), size)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TextIO
 
 import click
 
-from audit.errors import AuditError, LogDamagedError, SignatureError
+from audit.errors import AuditError, LogDamagedError, LogUnprovenError, SignatureError
 from audit.plain import printable, rfc3339
 
 if TYPE_CHECKING:
@@ -75,7 +75,8 @@ def streaming() -> Iterator[None]:
 def fail(error: AuditError) -> NoReturn:
     """Say the error and exit: 1 tampered, 2 cannot tell."""
     click.echo(printable(str(error)), err=True)
-    sys.exit(1 if isinstance(error, LogDamagedError | SignatureError) else 2)
+    tampered = isinstance(error, LogDamagedError | SignatureError) and not isinstance(error, LogUnprovenError)
+    sys.exit(1 if tampered else 2)
 
 
 def moment(value: str) -> int:

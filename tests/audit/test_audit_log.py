@@ -31,6 +31,7 @@ from audit.errors import (
     LogForeignError,
     LogMissingError,
     LogTruncatedError,
+    LogUnprovenError,
     PrivateError,
     ProofError,
     QueueFullError,
@@ -539,7 +540,7 @@ def test_a_missing_or_foreign_checkpoint_file_stops_the_start():
     home.fill(3)
     good = home.checkpoint.read_text()
     home.checkpoint.unlink()
-    with pytest.raises(LogTruncatedError, match="put it back"):
+    with pytest.raises(LogUnprovenError, match="put it back"):
         home.open()
     other = Home()
     other.fill(3)

@@ -109,6 +109,20 @@ def test_ctrl_c_where_a_person_is_asked_does_not_say_tampered(home):
     assert said.endswith("interrupted\n")
 
 
+def test_a_log_whose_checkpoint_is_missing_cannot_be_told(home, tmp_path):
+    rotate = (
+        "rotate-key",
+        str(home.db),
+        "--keys",
+        str(home.path / "keys"),
+        "--checkpoint-file",
+        str(tmp_path / "none"),
+    )
+    done = in_shell('"$@"', *rotate)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"`{tmp_path}/none` is missing: nothing shows the log is whole; put it back\n"
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [
