@@ -10,7 +10,7 @@ import click
 from shield.cli.connection import connect
 from shield.cli.render import shown
 from shield.config.home import home_from, token_from
-from shield.errors import ClientError
+from shield.errors import ClientError, ConfigError
 
 __all__ = ["command"]
 
@@ -29,6 +29,9 @@ def command(*, as_json: bool) -> None:
         with connect(home, os.environ, token_from(os.environ)) as client:
             report: Mapping[str, Any] = client.ready().report
     except ClientError as error:
+        if error.status is not None:  # it answered, so it runs; what it said is about the caller
+            given = "`SHIELD_TOKEN`" if token_from(os.environ) is not None else f"the token in `{home.agent_token}`"
+            raise ConfigError(f"Shield runs and does not take {given}: {error.detail}") from None
         shape = {"home": home.path, "running": False, "detail": error.detail}
         click.echo(json.dumps(shape) if as_json else f"not running: {shown(error.detail)}")
         raise SystemExit(1) from None

@@ -8,7 +8,7 @@ from shield.errors import ConfigError, RecordError, StateError
 from shield.service.home import is_empty, prepare
 from shield.service.log import begin_log, create_key
 from shield.service.outside import list_log, refuse_second
-from shield.service.tokens import Token, TokenBook, issue, read_book, write_agent_token, write_book
+from shield.service.tokens import Token, TokenBook, issue, read_book, read_what_is_left, write_agent_token, write_book
 from shield.types import Role
 
 __all__ = ["SHOWN_ONCE", "Birth", "agent_token", "initialise", "log_name", "new_tokens", "with_approver"]
@@ -71,12 +71,16 @@ def agent_token(home: Home, *, now_ms: int) -> None:
 
 
 def new_tokens(home: Home, roles: tuple[Role, ...], *, now_ms: int) -> dict[Role, str]:
-    """Issue fresh tokens of `roles`, in place of those before; a running Shield takes them at its next reload.
+    """Issue fresh tokens of `roles`, in place of those before; a running Shield takes them at its next reload. Where
+    the book of tokens is lost, the agent's is a fresh one, too, and of the others none is left.
 
     Raises ConfigError."""
     if Role.AGENT in roles:
         raise ConfigError("the agent's token is made with the home; remove `tokens/` and begin anew to change it")
-    kept = [token for token in read_book(home).tokens if token.role not in roles]
+    left = read_what_is_left(home)
+    if left is None and roles:
+        agent_token(home, now_ms=now_ms)
+    kept = [token for token in (read_book(home) if left is None else left).tokens if token.role not in roles]
     issued: list[Token] = []
     secrets: dict[Role, str] = {}
     for role in roles:

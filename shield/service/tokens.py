@@ -13,7 +13,7 @@ from shield.errors import ConfigError
 from shield.service.home import read_private, write_private
 from shield.types import Role
 
-__all__ = ["Token", "TokenBook", "issue", "read_book", "write_agent_token", "write_book"]
+__all__ = ["Token", "TokenBook", "issue", "read_book", "read_what_is_left", "write_agent_token", "write_book"]
 
 SECRET_BYTES = 32
 _SECRET = re.compile(r"shield_[a-z]+_[0-9a-f]{64}")
@@ -67,18 +67,34 @@ def issue(role: Role, name: str, random: Callable[[int], bytes], *, created_at: 
 
 def read_book(home: Home) -> TokenBook:
     """The stored tokens. Raises ConfigError if there are none or the file is damaged or open to others."""
-    raw = read_private(home.token_book)
+    try:
+        return _book(read_private(home.token_book))
+    except ValueError as error:
+        raise ConfigError(f"`{home.token_book}` {error}; run `shield init --new-tokens`") from None
+
+
+def read_what_is_left(home: Home) -> TokenBook | None:
+    """The same, for whoever makes new tokens; None where there is no book or none that can be read. Raises ConfigError
+    if the file is open to others."""
+    try:
+        return _book(read_private(home.token_book))
+    except ValueError:
+        return None
+
+
+def _book(raw: bytes | None) -> TokenBook:
+    """Raises ValueError with what is wrong."""
     if raw is None:
-        raise ConfigError(f"`{home.token_book}` is missing; run `shield init`")
+        raise ValueError("is missing")
     try:
         value = json.loads(raw)
         if set(value) != {"version", "tokens"} or value["version"] != 1:
             raise ValueError
         tokens = tuple(_token(item) for item in value["tokens"])
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise ConfigError(f"`{home.token_book}` is damaged; remove it and run `shield init`") from None
+        raise ValueError("is damaged") from None
     if len({token.id for token in tokens}) != len(tokens) or len({token.sha256 for token in tokens}) != len(tokens):
-        raise ConfigError(f"`{home.token_book}` names a token twice; remove it and run `shield init`")
+        raise ValueError("names a token twice")
     return TokenBook(tokens)
 
 

@@ -190,6 +190,18 @@ def test_trust_refuses_without_asking(folder, path):
     assert "no terminal" not in done.stderr
 
 
+def test_a_token_that_a_running_shield_does_not_know_is_no_shield_that_is_down(folder):
+    with running() as service:
+        os.makedirs(f"{folder}/h", mode=0o700)
+        Path(f"{folder}/h/shield.toml").write_text(f'[service]\nsocket = "{service.path}"\n')
+        os.chmod(f"{folder}/h/shield.toml", 0o600)
+        for words in (("status",), ("status", "--json")):
+            done = run(folder, *words, SHIELD_TOKEN="foo")
+            assert (done.returncode, done.stdout) == (2, "")
+            said = "shield: Shield runs and does not take `SHIELD_TOKEN`: the token is not known; "
+            assert done.stderr.startswith(said), done.stderr
+
+
 def test_status_of_nothing(folder):
     done = run(folder, "status", "--json")
     assert done.returncode == 1

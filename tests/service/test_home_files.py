@@ -132,6 +132,29 @@ def test_new_tokens_replace_the_old(home):
         new_tokens(home, (Role.AGENT,), now_ms=NOW)
 
 
+@pytest.mark.parametrize("left", [b"garbage", b'{"version": 1, "tokens": [{}]}', None])
+def test_new_tokens_are_the_way_out_where_the_book_is_lost(home, left):
+    before = initialise(home, checkpoints=beside(home), now_ms=NOW).secrets
+    os.remove(home.token_book) if left is None else homes.write_private(home.token_book, left)
+    with pytest.raises(ConfigError, match="run `shield init --new-tokens`"):
+        read_book(home)
+    with pytest.raises(ConfigError):
+        new_tokens(home, (), now_ms=NOW)  # nobody was asked
+    after = new_tokens(home, (Role.APPROVER, Role.ADMIN), now_ms=NOW)
+    book = read_book(home)
+    assert book.find(Path(home.agent_token).read_bytes().strip()).role is Role.AGENT
+    assert [book.find(secret.encode()).role for secret in after.values()] == [Role.APPROVER, Role.ADMIN]
+    assert len(book.tokens) == 3
+    assert all(book.find(secret.encode()) is None for secret in before.values())
+
+
+def test_new_tokens_replace_no_book_that_others_can_read(home):
+    initialise(home, checkpoints=beside(home), now_ms=NOW)
+    os.chmod(home.token_book, 0o644)
+    with pytest.raises(ConfigError):
+        new_tokens(home, (Role.APPROVER,), now_ms=NOW)
+
+
 def test_the_terminal_token_is_never_stored(home):
     initialise(home, checkpoints=beside(home), now_ms=NOW, roles=())
     book, secret = with_approver(read_book(home), now_ms=NOW)
