@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 
-from shield.types import Access, Operation, Tier
+from shield.types import Access, Json, Operation, Tier
 
-__all__ = ["FIELDS_BY_NAME", "ActionType", "Field", "FieldRole", "Kind", "canonical_name", "lookup", "names"]
+__all__ = ["FIELDS_BY_NAME", "ActionType", "Field", "FieldRole", "Kind", "canonical_name", "fits", "lookup", "names"]
 
 
 class FieldRole(StrEnum):
@@ -68,6 +68,21 @@ class ActionType:
     def tool(self) -> str:
         """The tool's own name: what stands behind `mcp:<server>/`, else the type's name."""
         return self.name.partition("/")[2] if self.name.startswith("mcp:") else self.name
+
+
+def fits(value: Json, kind: Kind) -> bool:
+    """Whether the value of a field has the JSON type that it should."""
+    if kind is Kind.STRING:
+        return isinstance(value, str)
+    if kind is Kind.STRINGS:
+        return isinstance(value, str) or (isinstance(value, list) and all(isinstance(item, str) for item in value))
+    if kind is Kind.BOOLEAN:
+        return isinstance(value, bool)
+    if kind is Kind.INTEGER:
+        return isinstance(value, int) and not isinstance(value, bool)
+    if kind is Kind.OBJECT:
+        return isinstance(value, dict)
+    return kind is Kind.ANY
 
 
 def lookup(name: str) -> ActionType:

@@ -137,6 +137,7 @@ def _tier1() -> "ClassifierTier":
 def _judge(number: int, line: bytes | InputError, where: Any, options: _Options) -> int:
     from shield.facts.json import facts_json  # heavy
     from shield.pipeline import dry_run  # heavy
+    from shield.policy.set import BROKEN_OVERLAY  # heavy
     from shield.service.shapes import verdict_json  # heavy
     from shield.tiers.floor import required_isolation  # heavy
 
@@ -168,7 +169,7 @@ def _judge(number: int, line: bytes | InputError, where: Any, options: _Options)
     else:
         click.echo(verdict_line(verdict))
         for said in verdict.evidence:
-            if said.startswith(_TRIED):
+            if said.startswith(_TRIED) or verdict.rule == BROKEN_OVERLAY:
                 click.echo(shown(f"          {said}"))
         if options.facts:
             click.echo(compact(facts_json(facts)))
@@ -226,10 +227,18 @@ def line_of(words: Sequence[str]) -> bytes:
             raise InputError(f"`{key[:64]}` is given twice", reason=Reason.INPUT_DUPLICATE_KEY)
         field = kind.fields.get(key)
         if raw:
-            payload[key] = parse(value.encode("utf-8", "surrogateescape"))
+            payload[key] = _parsed(key, value)
         else:
             payload[key] = _value(value, field.kind if field is not None else None)
     return compact({"type": canonical_name(words[0]), "payload": payload}).encode("ascii")
+
+
+def _parsed(key: str, text: str) -> Json:
+    try:
+        return parse(text.encode("utf-8", "surrogateescape"))
+    except InputError as error:
+        where = "" if error.offset is None else f" (byte {error.offset})"
+        raise InputError(f"what follows `{key[:64]}:=` is {error.detail}{where}", reason=error.reason) from None
 
 
 def _value(text: str, kind: Kind | None) -> Json:

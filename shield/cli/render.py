@@ -53,4 +53,4 @@ def verdict_line(verdict: Verdict) -> str:
     """A verdict for a person: decision, rule, reason, and what to do instead."""
     advice = f" {verdict.advice}" if verdict.advice else ""
     asks = f" (needs tier {int(verdict.need)})" if verdict.decision is Decision.ESCALATE else ""
-    return shown(f"{verdict.decision.value:<8}  {verdict.rule}: {verdict.reason}{asks}{advice}")
+    return shown(f"{verdict.decision.value:<8}  {verdict.rule.removesuffix(':')}: {verdict.reason}{asks}{advice}")

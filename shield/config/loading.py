@@ -128,7 +128,8 @@ def _tuples(value: Any) -> Any:
 
 
 def _suggest(key: str, prefix: str = "") -> str:
-    close = difflib.get_close_matches(key, _keys(), n=1, cutoff=0.5)
+    known = _keys() if "." in key or prefix else [*_keys(), *_sections()]
+    close = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
     if not close:
         return ""
     return f", did you mean `{prefix + close[0].upper().replace('.', '__') if prefix else close[0]}`?"
@@ -140,5 +141,7 @@ def _explain(error: ValidationError, where: Mapping[str, str], file: str) -> str
     origin = where.get(key, file)
     if first["type"] == "extra_forbidden":
         return f"{origin}: unknown key `{key}`{_suggest(key)}"
+    if first["type"] == "model_type":
+        return f"{origin}: `{key}` is a section; write `[{key}]` and its keys in lines below it"
     message = first["msg"].removeprefix("Value error, ")
     return f"{origin}: `{key}`: {message[:1].lower()}{message[1:]}"

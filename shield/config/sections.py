@@ -16,6 +16,12 @@ __all__ = ["Audit", "Config", "Section"]
 _WITNESS = re.compile(r"https?://[!-~]+ [!-~]+")
 
 
+def _whole_path(value: str) -> str:
+    if not os.path.isabs(value) or "\0" in value:
+        raise ValueError(f"`{value}` is not absolute; give the whole path of a folder")
+    return value
+
+
 class Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -44,6 +50,11 @@ class Approvals(Section):
 class Workspaces(Section):
     roots: tuple[str, ...] = ()
 
+    @field_validator("roots")
+    @classmethod
+    def _absolute(cls, values: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(map(_whole_path, values))
+
 
 class Exec(Section):
     env: tuple[str, ...] = ()
@@ -61,6 +72,14 @@ class Protection(Section):
     identity: tuple[str, ...] = ("IDENTITY.md", "SOUL.md")
     instructions: tuple[str, ...] = ("AGENTS.md", "CLAUDE.md", ".cursorrules")
     memory: tuple[str, ...] = ("MEMORY.md", "USER.md")
+
+    @field_validator("identity", "instructions", "memory")
+    @classmethod
+    def _names(cls, values: tuple[str, ...]) -> tuple[str, ...]:
+        for value in values:
+            if value in ("", ".", "..") or "/" in value or "\0" in value:
+                raise ValueError(f"`{value}` is no name of a file; give the name alone, which counts in every folder")
+        return values
 
 
 class Facts(Section):
@@ -92,9 +111,7 @@ class Audit(Section):
     @field_validator("checkpoints")
     @classmethod
     def _absolute(cls, value: str | None) -> str | None:
-        if value and (not os.path.isabs(value) or "\0" in value):
-            raise ValueError(f"`{value}` is not absolute; give the whole path of a folder")
-        return value
+        return _whole_path(value) if value else value
 
     @field_validator("witnesses")
     @classmethod

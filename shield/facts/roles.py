@@ -5,7 +5,7 @@ import re
 import shlex
 from collections.abc import Mapping
 
-from shield.actions.registry import FIELDS_BY_NAME, Field, FieldRole, Kind
+from shield.actions.registry import FIELDS_BY_NAME, Field, FieldRole, Kind, fits
 from shield.facts.finding import Finding
 from shield.facts.text import pointer
 from shield.types import Access, Json, Operation
@@ -35,7 +35,7 @@ def read_fields(finding: Finding) -> None:
         finding.tick()
         source = pointer(name)
         known = finding.type.fields.get(name)
-        if known is not None and not _fits(value, known.kind):
+        if known is not None and not fits(value, known.kind):
             finding.malformed = True
             finding.unknown.append(f"the field at {source} is not a {known.kind.value}")
             _by_value(finding, value, source)
@@ -46,20 +46,6 @@ def read_fields(finding: Finding) -> None:
             if finding.type.name == "execute_command" and name not in _BESIDE_A_COMMAND:
                 # `env`, `args`, `user`, `shell` …: the line alone no longer says what runs.
                 finding.unknown.append(f"what the field at {source} changes about the command is not known")
-
-
-def _fits(value: Json, kind: Kind) -> bool:
-    if kind is Kind.STRING:
-        return isinstance(value, str)
-    if kind is Kind.STRINGS:
-        return isinstance(value, str) or (isinstance(value, list) and all(isinstance(item, str) for item in value))
-    if kind is Kind.BOOLEAN:
-        return isinstance(value, bool)
-    if kind is Kind.INTEGER:
-        return isinstance(value, int) and not isinstance(value, bool)
-    if kind is Kind.OBJECT:
-        return isinstance(value, dict)
-    return kind is Kind.ANY
 
 
 def _strings(value: Json, source: str) -> list[tuple[str, str]]:
@@ -161,7 +147,7 @@ def _headers(finding: Finding, headers: Mapping[str, Json], source: str) -> None
 def _by_name(finding: Finding, name: str, value: Json, source: str) -> None:
     """A field that the type does not know: what its name says if its value fits, and what its value says."""
     field = FIELDS_BY_NAME.get(name.lower())
-    if field is not None and _fits(value, field.kind) and field.role is not FieldRole.TEXT:
+    if field is not None and fits(value, field.kind) and field.role is not FieldRole.TEXT:
         _by_role(finding, field, value, source)
         if field.role is FieldRole.PATH and field.access is not Access.READ:
             for raw, at in _strings(value, source):

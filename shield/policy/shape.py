@@ -82,4 +82,5 @@ class Shape:
         value = entry.value.value if entry is not None and isinstance(entry.value, Scalar) else None
         if type(value) is not int or value != VERSION:
             mark = entry.value.mark if entry is not None else node.mark
-            raise self.error(f"`version` is {VERSION}", mark)
+            given = "" if value is None else f", not `{str(value)[:64]}`"
+            raise self.error(f"`version` must be {VERSION}{given}", mark)

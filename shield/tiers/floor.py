@@ -3,7 +3,7 @@
 These opinions only raise; the one that blocks is for an action without a target, which no tool could carry out.
 """
 
-from shield.actions.registry import ActionType
+from shield.actions.registry import ActionType, fits
 from shield.facts.programs.aims import only_signals
 from shield.types import Action, Answer, Dynamic, Facts, Isolation, Opinion, RunsCode, Severity, Tier
 
@@ -48,7 +48,7 @@ def floor(
         found.append(
             _raise(
                 "input.malformed",
-                "a field of the payload has another JSON type than it should",
+                _malformed(action, kind),
                 "send the call again with the types of the tool's schema",
             )
         )
@@ -65,6 +65,14 @@ def floor(
     if least > Tier.POLICY and not any(opinion.need >= least for opinion in found):
         found.append(_raise("input.min_tier", "the caller asked for a closer look", None, need=least))
     return tuple(found)
+
+
+def _malformed(action: Action, kind: ActionType) -> str:
+    for name, value in action.payload.items():
+        known = kind.fields.get(name)
+        if known is not None and not fits(value, known.kind):
+            return f"`{name}` in the payload has another JSON type than it should: {known.kind.value}"
+    return "a field of the payload has another JSON type than it should"
 
 
 def _of_commands(facts: Facts, isolation: Isolation) -> list[Opinion]:

@@ -263,3 +263,27 @@ def test_a_start_loads_no_more_than_it_judges_with(place, policy):
     )
     assert json.loads(done.stdout)["action_hash"], done.stderr
     assert done.stderr.strip() == "[]", "a shipped policy that is not in shield/policy/proven.txt needs celpy and lark"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("read_file", "path:=["), "what follows `path:=` is not JSON"),
+        (("read_file", "path:=3"), "`path` in the payload has another JSON type than it should: string"),
+        (("read_file", "path=a", "limit=x"), "`limit` in the payload has another JSON type than it should: integer"),
+    ],
+)
+def test_what_is_wrong_with_a_word_names_its_key(place, words, said):
+    done = check(place, "--text", *words)
+    assert done.returncode in (2, 3)
+    assert said in (done.stdout + done.stderr).decode()
+
+
+def test_a_workspace_file_that_does_not_load_is_named_with_its_line(place):
+    _, workspace = place
+    Path(workspace, ".shield.yaml").write_text("version: 1\nrules: [\n")
+    done = check(place, "--text", "read_file", "path=a")
+    assert done.returncode == 3
+    first, second = done.stdout.decode().splitlines()
+    assert first.startswith("ESCALATE  workspace: the workspace's policy file does not load, so a person decides")
+    assert second.strip().startswith(f"{workspace}/.shield.yaml:3:1: ")

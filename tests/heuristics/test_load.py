@@ -131,7 +131,7 @@ def test_a_rule_refused_at_its_place(tmp_path, one, line, column, key, part) -> 
 @pytest.mark.parametrize(
     ("whole", "line", "part"),
     [
-        ("version: 2\nname: mine\nrules:\n" + rule(), 1, "`version` is 1"),
+        ("version: 2\nname: mine\nrules:\n" + rule(), 1, "`version` must be 1, not `2`"),
         ("name: mine\nrules:\n" + rule(), 1, "needs the key `version`"),
         ("version: 1\nrules:\n" + rule(), 1, "needs the key `name`"),
         ("version: 1\nname: mine\n", 1, "needs the key `rules`"),

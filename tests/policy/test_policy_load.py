@@ -22,8 +22,8 @@ def rule(text: str) -> str:
 
 BROKEN = [  # text, line, column, part of the message
     ("name: x", 1, 1, "needs the key `version`"),
-    ("version: 2\nname: x", 1, 10, "`version` is 1"),
-    ("version: true\nname: x", 1, 10, "`version` is 1"),
+    ("version: 2\nname: x", 1, 10, "`version` must be 1, not `2`"),
+    ("version: true\nname: x", 1, 10, "`version` must be 1, not `True`"),
     ("version: 1", 1, 1, "needs the key `name`"),
     ("version: 1\nname: A b", 2, 7, "`name` is 1 to 64"),
     ("- a", 1, 1, "a policy is a mapping"),
