@@ -60,6 +60,8 @@ class _Stream(TextIOWrapper):
         self._lost = False
 
     def write(self, text: str, /) -> int:
+        if isinstance(text, str) and not text:
+            return 0  # click tries it so, and swallows that an unbuffered full disk refuses even nothing
         if not self._lost:
             try:
                 return super().write(text)

@@ -90,6 +90,16 @@ def test_what_nobody_can_be_told_is_no_verdict(place, name):
         assert done.returncode == 2
 
 
+@pytest.mark.parametrize("words", [("--help",), ("check", "read_file", "path=a"), ("lint", "default")])
+def test_nor_where_nothing_is_held_back(place, words):
+    unbuffered = ("/usr/bin/env", "PYTHONUNBUFFERED=1", *PROGRAM, *words)
+    for redirected, why in ((">/dev/full", FULL), (">&-", CLOSED)):
+        done = in_shell(place, f'"$@" {redirected}', program=unbuffered)
+        (line,) = done.stderr.splitlines()
+        assert line.endswith(why)
+        assert done.returncode == 2
+
+
 @pytest.mark.parametrize("words", [("check",), ("explain",), ("model", "scan", "--no-model", "-")])
 def test_a_standard_input_that_is_closed_is_no_verdict(place, words):
     done = in_shell(place, '"$@" <&-', program=(*PROGRAM, *words))
