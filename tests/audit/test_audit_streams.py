@@ -82,16 +82,6 @@ def test_what_is_said_by_the_status_alone_needs_no_output(home, tmp_path):
         assert in_shell(f'"$@" {where}', "verify", str(tmp_path / "noise"), "--key", str(home.vkey)).returncode == 2
 
 
-def test_ctrl_c_does_not_say_tampered(home, tmp_path):
-    os.mkfifo(tmp_path / "key")
-    with started("verify", str(home.db), "--key", str(tmp_path / "key"), stderr=subprocess.PIPE) as process:
-        with open(tmp_path / "key", "wb"):  # opens once the other side waits for the key
-            process.send_signal(signal.SIGINT)
-            assert process.wait(60) == 2
-        assert process.stderr is not None
-        assert process.stderr.read() == "interrupted\n"
-
-
 def test_ctrl_c_where_a_person_is_asked_does_not_say_tampered(home):
     ours, theirs = pty.openpty()
     rotate = ("rotate-key", str(home.db), "--keys", str(home.path / "keys"), "--new-passphrase")
