@@ -5,7 +5,6 @@ starts one at `SELECT * FROM v`, and where the view is called `pragma_module_lis
 """
 
 import re
-import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
 from itertools import pairwise
@@ -136,6 +135,8 @@ def schema(content: bytes) -> tuple[str, ...] | None:
     if not content.startswith(_MAGIC):
         # to SQLite it is no database
         return None if any(mark in content for mark in _ELSEWHERE) else ()
+    import sqlite3  # heavy
+
     if not hasattr(sqlite3.Connection, "deserialize"):
         return None  # SQLite can be built without it
     # The mark of a write-ahead log, which a database in memory cannot have.
