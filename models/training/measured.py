@@ -56,6 +56,10 @@ Rules for what speaks as the user (`injection.user.*` and the like) were written
 `dojo-important5` and `dojo-important6`. So these two are left out for the classifier alone, and the figures of rules,
 and of both together, say of them that a known attack is found.
 
+Intervals speak of the draw of the texts alone. The same training with another seed (`models/training/RESULTS.md`) found
+less of AgentDojo and more in requests: over the left-out sources the classifier's mean area under the curve was .866
+instead of .886, and of AgentDojo's sources of 25 texts single recalls moved by up to a quarter.
+
 No text shows who wrote it. Of a polite request in a document, or of a goal that stands there without any lead, wording
 says little: those are for information flow and policy, and the figures of `bipia-*` and `dojo-*` show it.
 
