@@ -17,6 +17,7 @@ from shield.facts.programs.git.repository import judge_repository
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.model import Use
 from shield.facts.programs.reading import Value
+from shield.facts.repositories import HEAD
 from shield.types import Access, Operation, RunsCode
 
 __all__ = ["GIT"]
@@ -322,7 +323,18 @@ def _writes(call: Invocation) -> bool:
         call.arguments.has("-m", "--message", "-F", "--file", "--no-edit", "-C", "--dry-run") or _fixes_up(call)
     ):
         call.reading.run(RunsCode.INLINE)  # an editor
-    return False
+    return call.name.endswith((" checkout", " reset")) and _but_head(call)
+
+
+def _but_head(call: Invocation) -> bool:
+    """`HEAD` in front is what is checked out, and no file; the others are."""
+    words = [word.text for word in call.words if word.fixed]
+    first, operands = words.index(HEAD) if HEAD in words else 0, call.operands
+    if not operands or not operands[0].fixed or operands[0].text != HEAD or "--" in words[:first]:
+        return False
+    for word in operands[1:]:
+        call.reading.use(Use.EDIT, word)
+    return True
 
 
 def _keeps_files(call: Invocation) -> bool:
