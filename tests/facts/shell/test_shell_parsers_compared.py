@@ -118,8 +118,9 @@ def without_spelling(node):
 
 def said_otherwise(lines, folder):
     """Lines that the reader reads in another way than bash, which is asked to print what it has read."""
-    # Bash prints `! time` as `time !`, `|&` as `2>&1 |` and the words behind a here-document after its body.
-    plain = [line for line in lines if not re.search(r"! +time|\|&|<<[^<]|\$'", line)]
+    # Bash prints `! time` as `time !`, `|&` as `2>&1 |`, `1<>` as `<>`, which is `0<>`, and the words behind a
+    # here-document after its body.
+    plain = [line for line in lines if not re.search(r"! +time|\|&|<<[^<]|\$'|\b0*1<>", line)]
     scripts = [(line, script) for line in plain if (script := read_or_none(line)) is not None and script.lists]
     assert len(scripts) >= len(plain) // 3
     for (line, script), text in zip(scripts, printed([line for line, _ in scripts], folder), strict=True):

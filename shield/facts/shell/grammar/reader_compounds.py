@@ -54,8 +54,11 @@ class Compounds(Conditions):
     def option(self, text: str) -> bool:
         """`text` stands here as a word."""
         after = self.past_continuations(self.at + len(text))
-        follows = self.text[after : after + 1]
-        return self.text.startswith(text, self.at) and follows in ("", " ", "\t", "\n", ";", "|", "&")
+        follows = self.text[after : after + 2]
+        ended = follows[:1] in ("", " ", "\t", "\n", ";", "|", "&") or (
+            follows[:1] in ("<", ">") and follows[1:] != "("
+        )
+        return self.text.startswith(text, self.at) and ended
 
     def command(self) -> Command:
         self.budget.spend()
