@@ -6,44 +6,43 @@ import os
 import secrets
 import signal
 import subprocess
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
-from agentctl.config import ModelChoice, ProviderName, Settings
+from agentctl.config import Settings
 from agentctl.errors import (
     AgentError,
     CancelledTurnError,
     GateError,
-    HistoryError,
     ModelConfigError,
     SettingsError,
     SidecarError,
     ToolError,
 )
-from agentctl.events import CallFinished, CallJudged, CallRunning, CallWaiting, LoopEvent, TextDelta, TurnEnd
+from agentctl.events import CallFinished, TurnEnd
 from agentctl.execute import ShieldGate
 from agentctl.sandbox.confinement import Confinement, choose
 from agentctl.sandbox.offer import Offer
 from agentctl.sidecar import Sidecar, find, import_path, open_gate, python_command, start
-from agentctl.tools.registry import Registry, tool
+from agentctl.talk import cancelling, conversation, model_of, provider_of
+from agentctl.tools.registry import tool
 from agentctl.turns.calls import Caller
-from agentctl.turns.cancel import Cancel
 from agentctl.turns.gate import Proposal
-from agentctl.turns.messages import ToolCall, ToolResult
+from agentctl.turns.messages import ToolCall
 from agentctl.ui.console import HELP, read_line
 from agentctl.ui.private import keep_private
 from agentctl.ui.screen import Screen, columns
-from agentctl.ui.text import described, single_line
+from agentctl.ui.shown import Shown
+from agentctl.ui.text import single_line
 from shield.client import AsyncClient
 from shield.errors import ClientError, Reason, ShieldError
-from shield.types import Decision, Isolation
+from shield.types import Isolation
 
 if TYPE_CHECKING:
-    from agentctl.providers.provider import Provider
+    pass
 
 __all__ = ["Exit", "Person", "chat", "once"]
 
@@ -128,16 +127,16 @@ async def _guarded(work: Awaitable[int], talk: Screen) -> int:
 
 async def _chat(settings: Settings, workspace: Path, environ: Mapping[str, str], person: Person, screen: Screen) -> int:
     async with (
-        _model(settings.model, environ) as provider,
+        model_of(settings.model, environ) as provider,
         _gate(settings, workspace, environ, screen, person=person) as (gate, asks),
     ):
-        shown = _Shown(screen, asks=asks, echoes=person.terminal)
+        shown = Shown(screen, asks=asks, echoes=person.terminal)
         # from here on Ctrl-C stops a turn or a line, never the chat; a handler, since children would inherit SIG_IGN
         signal.signal(signal.SIGINT, lambda *_: None)
         if provider is None:
             await _console(gate, person, screen, shown)
             return Exit.DONE
-        async with _conversation(settings, provider, gate, screen, shown) as turn:
+        async with conversation(settings, provider, gate, screen, shown) as turn:
             # read in the main thread, where Ctrl-C ends the line: nothing else happens while the person types
             while (line := person.ask("you> ")) is not None:
                 match line.strip():
@@ -159,9 +158,9 @@ async def _once(
     if settings.model is None:
         raise SettingsError(f"no model is configured; set AGENTCTL_MODEL or `model` in `{settings.file}`")
     async with (
-        aclosing(_provider(settings.model, environ)) as provider,
+        aclosing(provider_of(settings.model, environ)) as provider,
         _gate(settings, workspace, environ, talk, person=None) as (gate, asks),
-        _conversation(settings, provider, gate, screen, _Shown(screen, asks=asks)) as turn,
+        conversation(settings, provider, gate, screen, Shown(screen, asks=asks)) as turn,
     ):
         return _EXIT.get(await turn(prompt), Exit.FAILED)
 
@@ -321,7 +320,7 @@ def _at_terminal(person: Person | None) -> bool:
 # --- the console -----------------------------------------------------------------------------------------------------
 
 
-async def _console(gate: ShieldGate, person: Person, screen: Screen, shown: "_Shown") -> None:
+async def _console(gate: ShieldGate, person: Person, screen: Screen, shown: Shown) -> None:
     """Each line is a tool call of the person's own, judged like a model's."""
     screen.line("no model is configured: each line is a tool call. /help lists them, /quit ends")
     while (text := person.ask("agentctl> ")) is not None:
@@ -340,7 +339,7 @@ async def _console(gate: ShieldGate, person: Person, screen: Screen, shown: "_Sh
             continue
         call = ToolCall(id=secrets.token_hex(8), name=line.tool, arguments_text=line.arguments_text)
         proposal = Proposal(call=call, type=tool(line.tool).action_type, payload=line.payload)
-        with _cancelling() as cancel:
+        with cancelling() as cancel:
             caller = Caller(gate, shown.event, cancel=cancel)
             try:
                 verdict = await caller.judge(proposal)
@@ -348,179 +347,3 @@ async def _console(gate: ShieldGate, person: Person, screen: Screen, shown: "_Sh
             except CancelledTurnError:
                 shown.interrupted()
                 screen.line("stopped")
-
-
-@contextmanager
-def _cancelling() -> Iterator[Cancel]:
-    """A switch that Ctrl-C sets while a turn runs. A request to end, or a terminal that is gone, cancels the task: the
-    tool that runs is stopped before we are."""
-    cancel = Cancel()
-    loop, task = asyncio.get_running_loop(), asyncio.current_task()
-    actions: dict[signal.Signals, Callable[[], object]] = {signal.SIGINT: cancel.set}
-    if task is not None:
-        actions |= {signal.SIGTERM: task.cancel, signal.SIGHUP: task.cancel}
-    before = {}
-    for number, action in actions.items():
-        with contextlib.suppress(ValueError, RuntimeError):  # not in the main thread: somebody else handles signals
-            before[number] = signal.getsignal(number)
-            loop.add_signal_handler(number, action)
-    try:
-        yield cancel
-    finally:
-        for number, handler in before.items():
-            loop.remove_signal_handler(number)
-            signal.signal(number, handler)
-
-
-class _Shown:
-    """Prints what happens. Text streams as it comes, so a verdict begins a new line after it.
-
-    Where `asks`, the approver prompt shows an escalated call by itself, on the same terminal and perhaps first: it is
-    not shown twice. Where `echoes`, the terminal has written `^C` where Ctrl-C was pressed.
-    """
-
-    def __init__(self, screen: Screen, *, asks: bool, echoes: bool = False) -> None:
-        self._screen = screen
-        self._asks = asks
-        self._echoes = echoes
-        self._midline = False
-        self._said: dict[str, Decision] = {}
-        self._last: str | None = None
-
-    def event(self, event: LoopEvent) -> None:
-        match event:
-            case TextDelta():
-                self._screen.stream(event.text)
-                self._midline = not event.text.endswith("\n")
-                self._last = None
-            case CallJudged() | CallWaiting():
-                verdict = event.verdict
-                if verdict.decision is not Decision.ESCALATE or verdict.approval is None:
-                    self._verdict(event.call, verdict.decision, verdict.reason, verdict.advice)
-                elif not self._asks:
-                    waits = f"waiting for a person: `shield approvals show {verdict.approval}`"
-                    self._verdict(event.call, Decision.ESCALATE, verdict.reason, waits)
-            case CallRunning():
-                self._verdict(event.call, Decision.ALLOW, "a person approved it")
-            case CallFinished():
-                self._finished(event.call, event.result)
-                self._said.pop(event.call.id, None)
-            case _:
-                pass
-
-    def end(self) -> None:
-        if self._midline:
-            self._screen.line()
-            self._midline = False
-
-    def interrupted(self) -> None:
-        """Ctrl-C was pressed: what is said next begins a line."""
-        if self._echoes:
-            self._screen.line()
-            self._midline = False
-        self.end()
-
-    def _finished(self, call: ToolCall, result: ToolResult) -> None:
-        if result.decision is not None and result.decision is not Decision.ALLOW:
-            self._verdict(call, result.decision, result.reason or "", result.advice)
-            return
-        self.end()
-        if self._last != call.id:
-            self._screen.label(described(call))
-            self._last = call.id
-        # a call that never reached Shield: its content is worded for the model
-        unsent = result.decision is None and result.reason is not None
-        self._screen.output(result.reason or "" if unsent else result.content, error=result.is_error)
-
-    def _verdict(self, call: ToolCall, decision: Decision, reason: str, advice: str | None = None) -> None:
-        """One line, once for each decision on a call."""
-        if self._said.get(call.id) is decision:
-            return
-        self._said[call.id] = decision
-        self._last = call.id
-        self.end()
-        self._screen.verdict(decision, described(call), reason, advice)
-
-
-# --- the model -------------------------------------------------------------------------------------------------------
-
-Turn = Callable[[str], Awaitable[TurnEnd]]
-
-
-@asynccontextmanager
-async def _conversation(
-    settings: Settings, provider: "Provider", gate: ShieldGate, screen: Screen, shown: _Shown
-) -> AsyncIterator[Turn]:
-    """A function that takes a turn with the model, over a new session of the history."""
-    from agentctl.history.store import History
-    from agentctl.loop import Loop
-    from agentctl.sessions.session import Session
-    from agentctl.turns.context import instructions
-
-    try:
-        settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise HistoryError(f"`{settings.data}` cannot be made: {error.strerror}; set XDG_DATA_HOME elsewhere") from None
-    with (
-        History(str(settings.history), now=lambda: time.time_ns() // 1_000_000) as history,
-        Session.start(
-            history,
-            locks=str(settings.data / "locks"),
-            workspace=gate.cwd,
-            new_id=lambda: secrets.token_hex(8),
-        ) as session,
-    ):
-        loop = Loop(
-            provider=provider,
-            gate=gate,
-            tools=Registry(),
-            journal=session,
-            system=instructions(gate.cwd),
-            emit=shown.event,
-        )
-
-        async def turn(text: str) -> TurnEnd:
-            with _cancelling() as cancel:
-                report = await loop.turn(text, cancel=cancel)
-            if report.end is TurnEnd.CANCELLED:
-                shown.interrupted()
-            shown.end()
-            if report.end is not TurnEnd.DONE:
-                screen.line(f"[{report.end.value}] {single_line(report.detail or '', 1000)}")
-            return report.end
-
-        yield turn
-
-
-@asynccontextmanager
-async def _model(choice: ModelChoice | None, environ: Mapping[str, str]) -> AsyncIterator["Provider | None"]:
-    """The model before anything is started: what is wrong with its settings is said at once. None without one."""
-    if choice is None:
-        yield None
-        return
-    async with aclosing(_provider(choice, environ)) as provider:
-        yield provider
-
-
-def _provider(choice: ModelChoice, environ: Mapping[str, str]) -> "Provider":
-    from agentctl.providers.anthropic import AnthropicProvider
-    from agentctl.providers.http import Endpoint
-    from agentctl.providers.ollama import OllamaProvider
-    from agentctl.providers.openai import OpenAiProvider
-    from agentctl.providers.provider import ModelSettings
-
-    key = environ.get(choice.key_env) if choice.key_env else None
-    if choice.key_needed and not key:
-        raise SettingsError(
-            f"{choice.key_env} is not set; put the api key for `{choice.base_url}` there, or name another variable with"
-            " `key_env`"
-        )
-    endpoint = Endpoint(base_url=choice.base_url, api_key=key or None, key_env=choice.key_env, proxy=choice.proxy)
-    asked = ModelSettings(model=choice.model, max_tokens=choice.max_tokens)
-    match choice.provider:
-        case ProviderName.OPENAI:
-            return OpenAiProvider(endpoint, asked)
-        case ProviderName.ANTHROPIC:
-            return AnthropicProvider(endpoint, asked)
-        case ProviderName.OLLAMA:
-            return OllamaProvider(endpoint, asked)
