@@ -331,7 +331,9 @@ import subprocess
 log = begin(seal_every_ms=0, create=True)
 acknowledged.append(log.append(decision(0)).seq)
 mount = home / "aside"
-subprocess.run(["mount", "-o", "remount,ro", mount], check=True)
+# until the seal of that one has been written: a file open for writing holds a mount
+while (done := subprocess.run(["mount", "-o", "remount,ro", mount], capture_output=True)).returncode:
+    assert b"busy" in done.stderr, done.stderr
 number = fill(log, 1)
 subprocess.run(["mount", "-o", "remount,rw", mount], check=True)
 resume(log, number)
