@@ -3,7 +3,8 @@
 Nothing is taken on trust from times and sizes, which a repository's files and the index may be made to agree on: the
 content itself is hashed and the object looked for. What is checked:
 
-1. the nearest `.git` above is a plain directory with an index that holds nothing but files and links;
+1. the nearest `.git` above is a plain directory, or the file of a linked working tree or of a submodule, and the index
+   holds nothing but files and links;
 2. the index names the file, without a conflict, and the SHA-1 of its content (git's blob) is the one that stands there;
 3. the object is there: a loose one that unpacks to that content, or one that the index of a pack names;
 4. the index says that a tree was written of the file's directory since anything in it was added, as commits do
@@ -23,6 +24,7 @@ from shield.facts.guards import inside
 from shield.facts.place import Place
 from shield.facts.programs.git.ignored import Ignored
 from shield.facts.programs.git.index import Entry, read_index
+from shield.facts.repositories import Repository, linked
 from shield.facts.snapshot import Snapshot
 
 __all__ = ["is_committed", "is_ignored"]
@@ -67,11 +69,12 @@ def is_ignored(path: str | None, place: Place, roots: tuple[str, ...]) -> bool:
         return False
 
 
-class _Repository:
+class _Kept:
     """One repository for as long as an action's facts are taken."""
 
-    def __init__(self, top: str, place: Place, entries: dict[bytes, Entry], written: frozenset[bytes]) -> None:
-        self._top = top
+    def __init__(self, where: Repository, place: Place, entries: dict[bytes, Entry], written: frozenset[bytes]) -> None:
+        self._where = where
+        self._top = where.top
         self._place = place
         self._files = place.files
         self._entries = entries
@@ -100,7 +103,7 @@ class _Repository:
             return False
         stat = self._files.lstat(path)
         inner = f"{name}/x" if stat is not None and stat.kind is FileKind.DIRECTORY else name
-        return Ignored(self._top, self._place).holds(inner)
+        return Ignored(self._where, self._place).holds(inner)
 
     def _beneath(self, top: str) -> Iterator[tuple[str, Stat]]:
         waiting, seen = [top], 0
@@ -142,7 +145,7 @@ class _Repository:
     def _has(self, blob: bytes, whole: bytes) -> bool:
         """Whether the object is in the repository itself."""
         name = blob.hex()
-        loose = f"{self._top.rstrip('/')}/.git/objects/{name[:2]}/{name[2:]}"
+        loose = f"{self._where.common}/objects/{name[:2]}/{name[2:]}"
         found = self._files.lstat(loose)
         if found is not None:
             packed = self._files.read(loose, 2 * _MAX_FILE) if found.kind is FileKind.FILE else None
@@ -152,7 +155,7 @@ class _Repository:
         return any(_names(index, blob) for index in self._packed)
 
     def _pack_indexes(self) -> list[bytes]:
-        folder = f"{self._top.rstrip('/')}/.git/objects/pack"
+        folder = f"{self._where.common}/objects/pack"
         entry = self._files.lstat(folder)
         if entry is None or entry.kind is not FileKind.DIRECTORY:
             return []
@@ -165,7 +168,7 @@ class _Repository:
         return kept
 
 
-def _repository(path: str, place: Place, roots: tuple[str, ...]) -> _Repository | None:
+def _repository(path: str, place: Place, roots: tuple[str, ...]) -> _Kept | None:
     """The repository that the directory of `path` belongs to, read once for an action."""
     files = place.files
     at = posixpath.dirname(path)
@@ -174,30 +177,31 @@ def _repository(path: str, place: Place, roots: tuple[str, ...]) -> _Repository 
         if entry is not None or at == "/":
             break
         at = posixpath.dirname(at)
-    if entry is None or entry.kind is not FileKind.DIRECTORY or not inside(at, roots):
+    if entry is None or not inside(at, roots):
         return None
     key = (at, "committed")
     if isinstance(files, Snapshot):
         known = files.looked.get(key)
-        if isinstance(known, _Repository):
+        if isinstance(known, _Kept):
             return known
-    found = _read(at, place)
+    inner = posixpath.join(at, ".git")
+    where = Repository(at, inner, inner) if entry.kind is FileKind.DIRECTORY else linked(at, place)
+    found = None if where is None else _read(where, place)
     if isinstance(files, Snapshot) and found is not None:
         files.looked[key] = found
     return found
 
 
-def _read(top: str, place: Place) -> _Repository | None:
-    path = posixpath.join(top, ".git/index")
-    stat = place.files.lstat(path)
+def _read(where: Repository, place: Place) -> _Kept | None:
+    stat = place.files.lstat(where.index)
     if stat is None:  # nothing has been added yet
-        return _Repository(top, place, {}, frozenset())
+        return _Kept(where, place, {}, frozenset())
     if stat.kind is not FileKind.FILE or stat.size > _MAX_INDEX:
         return None
-    index = read_index(place.files.read(path, _MAX_INDEX) or b"")
+    index = read_index(place.files.read(where.index, _MAX_INDEX) or b"")
     if index is None:
         return None
-    return _Repository(top, place, {entry.name: entry for entry in index.entries if entry.blob}, index.written)
+    return _Kept(where, place, {entry.name: entry for entry in index.entries if entry.blob}, index.written)
 
 
 def _unpacked(packed: bytes, size: int) -> bytes:

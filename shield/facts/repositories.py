@@ -1,13 +1,18 @@
-"""Repositories whose directory isn't called `.git`: git takes every directory for one that has `HEAD`, `objects` and
-`refs` in it, and runs what its settings and hooks name as soon as somebody stands in it, or a `.git` file points to it.
+"""Where repositories are, and which files are a part of one.
+
+git takes every directory for one that has `HEAD`, `objects` and `refs` in it, whatever it is called, and runs what its
+settings and hooks name as soon as somebody stands in it, or a `.git` file points to it.
 """
 
+import posixpath
+import re
+from dataclasses import dataclass
 from typing import Final
 
 from shield.facts.filesystem import FileKind, FileSystemUnknownError, Stat
 from shield.facts.place import Place
 
-__all__ = ["HEAD", "part_of_repository"]
+__all__ = ["HEAD", "MAX_SETTINGS", "WORK_TREE", "Repository", "linked", "part_of_repository"]
 
 HEAD: Final = "HEAD"
 _SETTINGS: Final = frozenset(("config", "config.worktree", "commondir", "info", "hooks"))
@@ -15,6 +20,90 @@ _BENEATH: Final = {"hooks": None, "info": "attributes"}  # directories of it, an
 _HOOK: Final = frozenset(("vcs_hook", "vcs_config"))
 _CONFIG: Final = frozenset(("vcs_config",))
 _NONE: Final = frozenset[str]()
+_POINTER: Final = "gitdir: "
+_MAX_POINTER: Final = 4_096
+MAX_SETTINGS: Final = 65_536
+_LINKED: Final = re.compile(r"(?P<common>/.*/\.git)/worktrees/[^/]+")
+_MODULE: Final = re.compile(r"/.*/\.git/modules/.+")
+# As `git submodule` writes it.
+WORK_TREE: Final = re.compile(r"^[ \t]*worktree = ([A-Za-z0-9_./+@-]+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A working tree's repository, by absolute paths: `own` holds `HEAD` and index, `common` settings, hooks and
+    objects, which all its working trees share. Mostly both are the directory `.git` in `top`, of a bare one `top`."""
+
+    top: str
+    own: str
+    common: str
+
+    @property
+    def index(self) -> str:
+        return f"{self.own}/index"
+
+    @property
+    def bare(self) -> bool:
+        return self.own == self.top
+
+    @property
+    def module(self) -> bool:
+        """Whether it is a submodule's, beneath the `.git` of the repository that holds it."""
+        return self.own == self.common not in (self.top, f"{self.top}/.git")
+
+
+def linked(top: str, place: Place) -> Repository | None:
+    """The repository that the file `.git` in the resolved directory `top` names, where it lies in another `.git` and
+    names this very `top`: of a working tree that `git worktree add` made, or of a submodule. None for any other.
+
+    A project can bring along a `.git` that points anywhere (CVE-2026-40068); that the other side points back it cannot.
+
+    Raises:
+        FileSystemUnknownError: a directory on the way cannot be examined.
+    """
+    pointer = posixpath.join(top, ".git")
+    said = _line(pointer, place)
+    if not said.startswith(_POINTER):
+        return None
+    own = posixpath.normpath(posixpath.join(top, said.removeprefix(_POINTER)))
+    if not _straight(own, place):
+        return None
+    tree, module = _LINKED.fullmatch(own), _MODULE.fullmatch(own)
+    if tree is not None and _line(f"{own}/commondir", place) == "../..":
+        back, common = _line(f"{own}/gitdir", place), tree["common"]
+    elif module is not None and place.files.lstat(f"{own}/commondir") is None:
+        back, common = posixpath.join(_work_tree(f"{own}/config", place), ".git"), own
+    else:
+        return None
+    return Repository(top, own, common) if posixpath.normpath(posixpath.join(own, back)) == pointer else None
+
+
+def _work_tree(config: str, place: Place) -> str:
+    """The one `core.worktree` of a submodule's settings; empty for any other."""
+    found = WORK_TREE.findall(_text(config, MAX_SETTINGS, place))
+    return found[0] if len(found) == 1 else ""
+
+
+def _line(path: str, place: Place) -> str:
+    """What a file of one line says, links not followed; empty for any other."""
+    text = _text(path, _MAX_POINTER, place).rstrip("\r\n")
+    return text if text.isprintable() else ""
+
+
+def _text(path: str, limit: int, place: Place) -> str:
+    entry = place.files.lstat(path)
+    content = place.files.read(path, limit) if entry is not None and entry.kind is FileKind.FILE else None
+    return (content or b"").decode("utf-8", "replace")
+
+
+def _straight(folder: str, place: Place) -> bool:
+    """Whether no directory on the way is a link, so that `..` leads where it seems to."""
+    while folder != "/":
+        entry = place.files.lstat(folder)
+        if entry is None or entry.kind is not FileKind.DIRECTORY:
+            return False
+        folder = posixpath.dirname(folder)
+    return True
 
 
 def part_of_repository(name: str, stat: Stat | None, place: Place) -> frozenset[str]:

@@ -1,6 +1,5 @@
 """Programs that change files as a patch says: patch, and git apply."""
 
-import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
@@ -79,10 +78,10 @@ def _at_the_top(call: Invocation) -> bool:
     if base is None or call.reading.moved is not None:
         return False
     try:
-        folders = git_dirs(call.context.place, base)
+        found = git_dirs(call.context.place, base)
     except FileSystemUnknownError:
         return False
-    return folders == (posixpath.join(base, ".git"),)
+    return found is not None and len(found) == 1 and found[0].top == base and not found[0].bare
 
 
 def _named(call: Invocation, word: Value) -> tuple[Change, ...] | None:

@@ -13,6 +13,7 @@ from shell_world import facts, place
 from shield.facts.local import LocalFiles
 from shield.facts.made import MadeFile
 from shield.facts.programs.git.ignored import Ignored
+from shield.facts.repositories import Repository
 from shield.types import Access
 
 ENV = {".env": MadeFile(content=b"x"), "a.txt": MadeFile(content=b"x")}
@@ -74,6 +75,12 @@ def test_what_git_has_already_is_no_news(tmp_path):
     assert taken("git add .", files) == set()
 
 
+def test_where_the_index_cannot_be_read_nothing_counts_as_taken_already():
+    files = {".git/index": MadeFile(content=b"x"), ".git/HEAD": MadeFile(content=b"ref: refs/heads/x")}
+    files |= {".git/refs": MadeFile(directory=True), ".git/objects": MadeFile(directory=True)}
+    assert taken("git add .", files) == {".env"}
+
+
 PIECES = (
     "a",
     "b",
@@ -131,7 +138,8 @@ def test_nothing_is_called_ignored_that_git_takes(tmp_path):
     )
     really = set(said.stdout.split("\n"))
     for at in range(400):
-        ignored = Ignored(str(tmp_path / str(at)), replace(place(), files=LocalFiles(), home=str(tmp_path / "none")))
+        repository = Repository(str(tmp_path / str(at)), str(tmp_path / ".git"), str(tmp_path / ".git"))
+        ignored = Ignored(repository, replace(place(), files=LocalFiles(), home=str(tmp_path / "none")))
         for name in names:
             if name.count("/") == 2 and ignored.holds(name):
                 assert f"{at}/{name}" in really, (at, name)

@@ -66,6 +66,13 @@ def test_a_value_that_may_be_another_one_is_not_known(config):
         "[fetch]\n\tbundleURI = http://index.example\n",
         "[http]\n\tproxy = http://index.example\n",
         '[remote "origin"]\n\tproxy = http://index.example\n',
+        '[remote "origin"]\n\turl = ext::sh -c x\n',
+        '[remote "a"] vcs = x\n',
+        '[remote "a"]\n\turl = x\\\nexternal = y\n',
+        '[branch "a"] [core]\n\tfsmonitor = x\n',
+        '[branch "a\\"]\n[core]\n\tpager = x\n#"]\n',
+        '[url "x"]\n\tinsteadOf = y\n',
+        '[merge "x"]\n\tname = y\n',
     ],
 )
 def test_settings_that_lead_further_count_as_code(config):
@@ -81,6 +88,9 @@ def test_settings_that_lead_further_count_as_code(config):
         '[branch "file"]\n\tremote = origin\n',
         '[remote "origin"]\n\turl = https://git.example/file = x.git\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n',
         "[user]\n\tname = file = /etc/passwd\n",
+        '[remote "origin"]\n\turl = git@github.com:ana/webhooks-proxy.git\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n',
+        '[branch "fix/pager"]\n\tremote = origin\n\tmerge = refs/heads/fix/external-editor\n',
+        "[user]\n\tname = Ana Hook\n\temail = ana@command.example\n",
     ],
 )
 def test_ordinary_settings_name_nothing(config):

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from shield.facts.categories import may_have_meaning
 from shield.facts.filesystem import FileSystemUnknownError
 from shield.facts.place import Place
+from shield.facts.repositories import Repository
 
 __all__ = ["Ignored"]
 
@@ -26,15 +27,15 @@ class _Line(NamedTuple):
 
 
 class Ignored:
-    """The patterns of a repository at `top`, read where they are needed."""
+    """The patterns of a repository, read where they are needed."""
 
-    def __init__(self, top: str, place: Place) -> None:
-        self._top = top
+    def __init__(self, repository: Repository, place: Place) -> None:
+        self._top = repository.top
         self._place = place
         self._lines: dict[str, tuple[_Line, ...]] = {}
         self._further = (
             *self._read(posixpath.join(place.home, ".config/git/ignore")),
-            *self._read(posixpath.join(top, ".git/info/exclude")),
+            *self._read(posixpath.join(repository.common, "info/exclude")),
         )
 
     def holds(self, name: str) -> bool:

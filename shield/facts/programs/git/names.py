@@ -15,9 +15,10 @@ from shield.facts.programs.git.index import read_index
 from shield.facts.programs.git.repository import git_dirs, on_its_own, settings
 from shield.facts.programs.invocation import Invocation
 from shield.facts.programs.reading import Listing, Value
+from shield.facts.repositories import Repository
 from shield.types import RunsCode
 
-__all__ = ["index_here", "listed_by_git", "tracked_names"]
+__all__ = ["listed_by_git", "repository_here", "tracked_names"]
 
 _MAX_INDEX = 4_194_304
 _MAX_NAMES = 20_000
@@ -54,19 +55,20 @@ def listed_by_git(call: Invocation) -> Listing | None:
     if here is None or reading.cautious or reading.loose or not on_its_own(reading.flags):
         return None
     try:
-        found = index_here(call.context.place, base)
-        said = None if found is None else settings(call.context.place, posixpath.dirname(found[0]))
+        found = repository_here(call.context.place, base)
+        said = None if found is None else settings(call.context.place, found[0])
     except FileSystemUnknownError:
         return None
     if found is None or said is None or "always" in said.lower():
         return None  # names in colours are other names
-    index, within = found
+    repository, within = found
     words = call.operands if call.name.endswith(" ls-files") else _behind_dashes(call)
     only = _patterns([word.text for word in words]) if here and "--icase-pathspecs" not in reading.flags else None
     nul = not {"-z", "--null"}.isdisjoint(reading.flags)
     roots = (Value(text=".", head="."),)
     chosen = () if only is None else (only,)
-    return Listing(roots, Look(), nul=nul, bare=True, index_file=index, within=within if here else "", only=chosen)
+    within = within if here else ""
+    return Listing(roots, Look(), nul=nul, bare=True, index_file=repository.index, within=within, only=chosen)
 
 
 def _patterns(texts: list[str]) -> tuple[str, ...] | None:
@@ -80,22 +82,23 @@ def _patterns(texts: list[str]) -> tuple[str, ...] | None:
     return tuple(found) or None
 
 
-def index_here(place: Place, base: str) -> tuple[str, str] | None:
-    """The index of the repository around the directory `base`, and what names in it have in front of those that begin
-    in `base`; None where that is not certain.
+def repository_here(place: Place, base: str) -> tuple[Repository, str] | None:
+    """The repository around the directory `base`, and what names in its index have in front of those that begin in
+    `base`; None where that is not certain.
 
     Raises:
         FileSystemUnknownError: a directory on the way cannot be examined.
     """
-    folders = git_dirs(place, base)
-    if folders == ():
+    found = git_dirs(place, base)
+    if found == ():
         # Without a repository git does nothing, as with one whose index is empty.
-        return posixpath.join(base, ".git/index"), ""
-    if folders is None or len(folders) != 1 or posixpath.basename(folders[0]) != ".git":
+        inner = posixpath.join(base, ".git")
+        return Repository(base, inner, inner), ""
+    if found is None or len(found) != 1 or found[0].bare:
         return None
-    top = posixpath.dirname(folders[0])
+    top = found[0].top
     within = "" if base == top else base.removeprefix(top.rstrip("/") + "/") + "/"
-    return f"{folders[0]}/index", within
+    return found[0], within
 
 
 def tracked_names(index: str, within: str, place: Place) -> tuple[str, ...] | None:

@@ -133,8 +133,8 @@ def _settings(call: Invocation) -> str:
     if base is None or call.reading.moved is not None:
         return ""
     try:
-        folders = git_dirs(call.context.place, base)
-        return (settings(call.context.place, folders[0]) if folders else None) or ""
+        found = git_dirs(call.context.place, base)
+        return (settings(call.context.place, found[0]) if found else None) or ""
     except FileSystemUnknownError:
         return ""
 

@@ -11,11 +11,11 @@ from shield.facts.programs.git.index import holds_gitlinks
 from shield.facts.programs.git.settings import named_files
 from shield.facts.programs.invocation import Invocation
 from shield.facts.programs.reading import PathUse, Value
+from shield.facts.repositories import MAX_SETTINGS, WORK_TREE, Repository, linked
 from shield.types import Access, RunsCode
 
 __all__ = ["STAYING", "git_dirs", "judge_repository", "on_its_own", "settings"]
 
-_MAX_CONFIG = 65_536
 _MAX_INDEX = 16_777_216
 _MAX_LEVELS = 64
 # Settings of a repository that make git run something or read further settings (git-config(1)).
@@ -25,6 +25,13 @@ _ACTIVE_SETTING = re.compile(
     r"worktreeconfig|worktree\s*=|command|driver|cmd\s*=|helper|attributesfile|uploadpack|receivepack|vcs\s*=|update\s*=\s*!|"
     r"ext::|\\\n|promisor|partialclone|recurse|\[\s*submodule|proxy|hook|bundle",
     re.IGNORECASE,
+)
+# Lines that say where others are and what branches are called, whatever words that takes: `webhooks.git`, `fix-pager`.
+# What stands before `::` is a program (gitremote-helpers(7)).
+_TOLD = re.compile(
+    r'^[ \t]*(?:\[(?:branch|remote) "[^"\\\n]*"\]|'
+    r'(?:url|pushurl|fetch|push|merge|remote|pushremote|name|email)[ \t]*=(?:(?!::)[^"\\#;\n])*)$',
+    re.IGNORECASE | re.MULTILINE,
 )
 # What `HEAD` holds in a directory that git takes for a repository (`validate_headref` in git's setup).
 _HEAD = re.compile(rb"ref:[ \t\n\v\f\r]*refs/|[0-9a-f]{40}")
@@ -75,35 +82,35 @@ def judge_repository(call: Invocation, verb: str) -> None:
         reading.run(RunsCode.WORKSPACE)
         return
     try:
-        folders = git_dirs(context.place, base)
-        _top(call, base, folders or ())
-        plain = folders is not None
-        for folder in folders or ():
-            plain &= _plain(call, folder, verb)
+        found = git_dirs(context.place, base)
+        _top(call, base, found or ())
+        plain = found is not None
+        for repository in found or ():
+            plain &= _plain(call, repository, verb)
     except FileSystemUnknownError:
         plain = False
     if not plain:
         reading.run(RunsCode.WORKSPACE)
 
 
-def _plain(call: Invocation, folder: str, verb: str) -> bool:
+def _plain(call: Invocation, repository: Repository, verb: str) -> bool:
     """Whether nothing in this repository makes git run a program."""
-    if not folder.endswith("/.git"):
+    if repository.bare:
         return False  # a bare repository: nothing guards its configuration, and any directory can be made one
     place = call.context.place
-    text = settings(place, folder)
+    text = settings(place, repository)
     if text is not None:
-        _named(call, folder, text)
+        _named(call, repository, text)
     if verb == "help" and text is not None and "help" in text.lower():
         return False  # it may be shown in a browser
-    if text is None or _ACTIVE_SETTING.search(text) or _hooks(place, folder, reads=verb in _READERS):
+    if text is None or _ACTIVE_SETTING.search(_TOLD.sub("", text)) or _hooks(place, repository, reads=verb in _READERS):
         return False
-    return not _looks_inside(call, verb) or not _submodules(place, folder)
+    return not _looks_inside(call, verb) or not _submodules(place, repository)
 
 
-def _named(call: Invocation, folder: str, text: str) -> None:
+def _named(call: Invocation, repository: Repository, text: str) -> None:
     """The files that its settings name: they may lie anywhere that a project says."""
-    files = named_files(text, posixpath.dirname(folder), call.context.place)
+    files = named_files(text, repository.top, call.context.place)
     if files is None:
         call.reading.unknown.append("which files the repository's settings name is not known")
     for path in files or ():
@@ -124,14 +131,13 @@ def _looks_inside(call: Invocation, verb: str) -> bool:
     return verb not in STAYING
 
 
-def _submodules(place: Place, folder: str) -> bool:
+def _submodules(place: Place, repository: Repository) -> bool:
     """Whether the repository may name others inside its work tree, by its index or by what `git submodule` left."""
     lstat = place.files.lstat
-    if lstat(posixpath.join(folder, "modules")) is not None:
+    left = [posixpath.join(folder, "modules") for folder in (repository.own, repository.common)]
+    if any(lstat(path) is not None for path in (*left, posixpath.join(repository.top, ".gitmodules"))):
         return True
-    if lstat(posixpath.join(posixpath.dirname(folder), ".gitmodules")) is not None:
-        return True
-    index = posixpath.join(folder, "index")
+    index = repository.index
     entry = lstat(index)
     if entry is None:
         return False
@@ -139,33 +145,34 @@ def _submodules(place: Place, folder: str) -> bool:
     return content is None or holds_gitlinks(content)
 
 
-def _top(call: Invocation, base: str, folders: tuple[str, ...]) -> None:
+def _top(call: Invocation, base: str, found: tuple[Repository, ...]) -> None:
     """git shows and changes the whole repository, wherever beneath its top it is started."""
-    for folder in folders:
-        top = posixpath.dirname(folder) if folder.endswith("/.git") else folder
+    for top in (repository.top for repository in found):
         if top != base:
             call.reading.paths.append(PathUse(value=Value(text=top, head=top), access=Access.READ))
 
 
-def git_dirs(place: Place, base: str) -> tuple[str, ...] | None:
-    """The directories that may be the repository's, the nearest first; none where there is no repository.
+def git_dirs(place: Place, base: str) -> tuple[Repository, ...] | None:
+    """What may be the repository, the nearest first; none where there is no repository.
 
     git passes over a `.git` that is no repository: all up to the first that surely is one. None where that cannot be
-    known or a `.git` is a link or a pointer file.
+    known, or a `.git` is a link, or a file that is not a linked working tree's or a submodule's.
     """
-    at, found = base, []
+    at = base
+    found: list[Repository] = []
     lstat = place.files.lstat
     for _ in range(_MAX_LEVELS):
         inner = posixpath.join(at, ".git")
         entry = lstat(inner)
         if entry is not None:
-            if entry.kind is not FileKind.DIRECTORY:
+            here = Repository(at, inner, inner) if entry.kind is FileKind.DIRECTORY else linked(at, place)
+            if here is None:
                 return None
-            found.append(inner)
-            if _is_repository(place, inner):
-                return tuple(found)
+            found.append(here)
+            if here.own != inner or _is_repository(place, inner):
+                return tuple(found)  # at a file that leads nowhere git ends
         if lstat(posixpath.join(at, "HEAD")) is not None and lstat(posixpath.join(at, "objects")) is not None:
-            found.append(at)  # a bare repository, found before anything above it
+            found.append(Repository(at, at, at))  # a bare repository, found before anything above it
             if _is_repository(place, at):
                 return tuple(found)
         if at == "/":
@@ -188,23 +195,26 @@ def _is_repository(place: Place, folder: str) -> bool:
     return content is not None and _HEAD.match(content) is not None
 
 
-def settings(place: Place, folder: str) -> str | None:
+def settings(place: Place, repository: Repository) -> str | None:
     """The text of a repository's configuration; None where more than that file, or it cannot be read."""
-    if place.files.lstat(posixpath.join(folder, "commondir")) is not None:
+    if place.files.lstat(posixpath.join(repository.common, "commondir")) is not None:
         return None
-    config = posixpath.join(folder, "config")
+    config = posixpath.join(repository.common, "config")
     entry = place.files.lstat(config)
     if entry is None:
         return ""
     if entry.kind is not FileKind.FILE:
         return None
-    content = place.files.read(config, _MAX_CONFIG)
-    return content.decode("utf-8", "replace") if content is not None else None
+    content = place.files.read(config, MAX_SETTINGS)
+    if content is None:
+        return None
+    text = content.decode("utf-8", "replace")
+    return WORK_TREE.sub("", text, count=1) if repository.module else text  # that it is `top` has been seen
 
 
-def _hooks(place: Place, folder: str, *, reads: bool) -> bool:
+def _hooks(place: Place, repository: Repository, *, reads: bool) -> bool:
     """Whether a hook may be there that is not one of git's samples, nor one that reading commands never run."""
-    hooks = posixpath.join(folder, "hooks")
+    hooks = posixpath.join(repository.common, "hooks")
     entry = place.files.lstat(hooks)
     if entry is None:
         return False

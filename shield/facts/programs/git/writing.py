@@ -8,11 +8,11 @@ from shield.facts.filesystem import FileSystemUnknownError
 from shield.facts.paths import resolve_path
 from shield.facts.programs.git.history import keeps_work
 from shield.facts.programs.git.ignored import Ignored
-from shield.facts.programs.git.names import index_here, tracked_names
+from shield.facts.programs.git.names import repository_here, tracked_names
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.model import Use
 from shield.facts.programs.reading import Value
-from shield.facts.repositories import HEAD
+from shield.facts.repositories import HEAD, Repository
 from shield.types import Access, Operation, RunsCode
 
 __all__ = ["GIT_WRITING"]
@@ -26,10 +26,10 @@ def _clean(call: Invocation) -> bool:
     if base is None or call.reading.moved is not None or len(forced) > 1 or not all(root.fixed for root in roots):
         return False
     try:
-        found = index_here(place, base)
+        found = repository_here(place, base)
     except FileSystemUnknownError:
         return False
-    names = None if found is None else tracked_names(*found, place)
+    names = None if found is None else tracked_names(found[0].index, found[1], place)
     if names is None:
         return False
     for root in roots:
@@ -104,14 +104,16 @@ def _added(call: Invocation) -> None:
     if base is None or call.reading.moved is not None or arguments.has("-u", "--update", "-n", "--dry-run"):
         return
     try:
-        found = index_here(place, base)
+        found = repository_here(place, base)
     except FileSystemUnknownError:
+        found = None
+    if found is None and whole:
+        call.reading.unknown.append("which directory git takes in as a whole is not known; name the files")
         return
-    names = None if found is None else tracked_names(found[0], "", place)
-    if found is None or names is None:
-        return
-    top = found[0].removesuffix("/.git/index")
-    ignored = Ignored(top, place)
+    repository = Repository(base, f"{base}/.git", f"{base}/.git") if found is None else found[0]
+    top = repository.top
+    names = () if found is None else tracked_names(repository.index, "", place) or ()  # where unknown, none is tracked
+    ignored = Ignored(repository, place)
     for word in [Value(text=top, head=top)] if whole else call.operands:
         folder = resolve_path(word.text if word.fixed else ".", place, base=base, expand_tilde=False).path
         lead = "" if folder == top else f"{folder}/".removeprefix(f"{top}/")
