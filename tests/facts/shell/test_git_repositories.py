@@ -170,6 +170,72 @@ def test_reading_commands_run_hooks_too(yard, hook, line):
     assert yard.runs(line)
 
 
+LATER_TEXT = """
+applypatch-msg pre-applypatch post-applypatch pre-commit pre-merge-commit prepare-commit-msg commit-msg post-commit
+pre-rebase post-checkout post-merge pre-push pre-receive update post-receive post-update push-to-checkout pre-auto-gc
+post-rewrite sendemail-validate fsmonitor-watchman
+"""
+QUIET_TEXT = """
+git add a; git add -A; git stage a; git apply p; git apply --index p; git clean -fd; git mv a b; git reset; git reset HEAD a
+git reset --hard; git reset --soft HEAD; git rm a; git rm --cached a; git status; git diff
+git branch new; git tag new; git log
+"""
+
+
+@pytest.mark.parametrize("line", [line.strip() for line in QUIET_TEXT.replace("\n", ";").split(";") if line.strip()])
+def test_what_changes_files_and_index_alone_runs_none_of_the_later_hooks(yard, line):
+    for name in LATER_TEXT.split():
+        yard.hook(name)
+    yard.sh("echo b > a; git diff > p; git checkout -q -- a; touch new-file")
+    if " reset" in line:
+        yard.sh("echo c >> a; git add a")
+    assert not yard.runs(line)
+    assert yard.says(line) is RunsCode.NONE
+    yard.hook("post-index-change")
+    assert yard.says(line) is RunsCode.WORKSPACE
+
+
+@pytest.mark.parametrize("folder", [".husky/_", ".husky", ".githooks", ".git-hooks/"])
+def test_hooks_in_a_guarded_directory_count_as_those_of_git(yard, folder):
+    yard.sh(f"git config core.hooksPath {folder}")
+    assert yard.says("git status") is RunsCode.NONE
+    assert yard.says("git commit -m x") is RunsCode.NONE  # nothing is there yet
+    inner = yard.ws / folder
+    inner.mkdir(parents=True)
+    for name in ("h", "husky.sh", ".gitignore", "pre-commit"):
+        (inner / name).write_text(f"#!/bin/sh\ntouch {yard.mark}\n")
+        (inner / name).chmod(0o755)
+    assert yard.says("git status") is RunsCode.NONE
+    assert yard.says("git add a") is RunsCode.NONE
+    assert yard.says("git commit -a -m x") is RunsCode.WORKSPACE
+    assert not yard.runs("echo b > a; git status; git add a")
+    assert yard.runs("git commit -a -m x")
+    (inner / "pre-commit").rename(inner / "post-index-change")
+    assert yard.says("git status") is RunsCode.WORKSPACE
+    assert yard.runs("touch a; git status")
+
+
+@pytest.mark.parametrize(
+    "folder", ["hooks", "/tmp/x", "../x", ".husky/../x", "~/x", '".husky"', ".husky/a/b", ".huskyx", ""]
+)
+def test_hooks_in_any_other_directory_may_be_anybodys(yard, folder):
+    with (yard.ws / ".git/config").open("a") as file:
+        file.write(f"[core]\n\thooksPath = {folder}\n")
+    assert yard.says("git status") is RunsCode.WORKSPACE
+
+
+def test_a_directory_of_hooks_that_is_a_link_may_lead_anywhere(yard):
+    yard.sh("git config core.hooksPath .husky/_; mkdir -p other/_; ln -s other .husky")
+    assert yard.says("git status") is RunsCode.WORKSPACE
+
+
+def test_restoring_runs_what_checking_out_does(yard):
+    yard.hook("post-checkout")
+    yard.sh("echo b > a")
+    assert yard.says("git restore a") is RunsCode.WORKSPACE
+    assert yard.runs("git restore a")
+
+
 def test_hooks_of_writing_commands_do_not_concern_reading_ones(yard):
     yard.hook("pre-commit")
     assert yard.says("git status") is RunsCode.NONE

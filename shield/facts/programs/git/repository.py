@@ -35,21 +35,28 @@ _TOLD = re.compile(
 )
 # What `HEAD` holds in a directory that git takes for a repository (`validate_headref` in git's setup).
 _HEAD = re.compile(rb"ref:[ \t\n\v\f\r]*refs/|[0-9a-f]{40}")
-_READERS_TEXT = """
+# What runs none of `_LATER_HOOKS` (githooks(5)): what only reads, and what changes no more than files and index
+# (but `restore`, which runs `post-checkout`).
+_QUIET_TEXT = """
+add apply clean mv reset rm stage
 status diff log show shortlog rev-parse rev-list ls-files ls-tree cat-file blame describe merge-base branch tag
 remote config grep show-ref for-each-ref name-rev var count-objects check-ignore diff-tree diff-index diff-files
 reflog cherry whatchanged annotate
 """
-_READERS = frozenset(_READERS_TEXT.split())
-
-
-# Hooks that none of `_READERS` runs (githooks(5)); `post-index-change` and `reference-transaction` they do run.
-_WRITERS_HOOKS_TEXT = """
+_QUIET = frozenset(_QUIET_TEXT.split())
+# The others, `post-index-change` and `reference-transaction`, they do run.
+_LATER_HOOKS_TEXT = """
 applypatch-msg pre-applypatch post-applypatch pre-commit pre-merge-commit prepare-commit-msg commit-msg post-commit
 pre-rebase post-checkout post-merge pre-push pre-receive update post-receive post-update push-to-checkout pre-auto-gc
 post-rewrite sendemail-validate fsmonitor-watchman
 """
-_WRITERS_HOOKS = frozenset(_WRITERS_HOOKS_TEXT.split())
+_LATER_HOOKS = frozenset(_LATER_HOOKS_TEXT.split())
+# Directories of hooks that are guarded as `.git/hooks` is, from the top, as husky and others set them.
+_HOOKS_PATH = re.compile(
+    r"^[ \t]*hookspath[ \t]*=[ \t]*(\.(?:husky|githooks|git-hooks)(?:/[A-Za-z0-9_-]+)?)/?$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_HOOK = re.compile(r"[a-z][a-z0-9-]{5,}")  # what git may call one; beside them lie helpers of theirs
 # These do not look into the repositories that an index names: tried with git 2.39, in which `status`, `diff`, `add`,
 # `commit`, `stash` and others start there what the configuration found there says.
 STAYING_TEXT = """
@@ -103,7 +110,9 @@ def _plain(call: Invocation, repository: Repository, verb: str) -> bool:
         _named(call, repository, text)
     if verb == "help" and text is not None and "help" in text.lower():
         return False  # it may be shown in a browser
-    if text is None or _ACTIVE_SETTING.search(_TOLD.sub("", text)) or _hooks(place, repository, reads=verb in _READERS):
+    if text is None or _ACTIVE_SETTING.search(_HOOKS_PATH.sub("", _TOLD.sub("", text))):
+        return False
+    if any(_hooks(place, folder, quiet=verb in _QUIET) for folder in _hook_folders(repository, text)):
         return False
     return not _looks_inside(call, verb) or not _submodules(place, repository)
 
@@ -212,15 +221,19 @@ def settings(place: Place, repository: Repository) -> str | None:
     return WORK_TREE.sub("", text, count=1) if repository.module else text  # that it is `top` has been seen
 
 
-def _hooks(place: Place, repository: Repository, *, reads: bool) -> bool:
-    """Whether a hook may be there that is not one of git's samples, nor one that reading commands never run."""
-    hooks = posixpath.join(repository.common, "hooks")
-    entry = place.files.lstat(hooks)
+def _hook_folders(repository: Repository, text: str) -> tuple[str, ...]:
+    """Where its hooks may lie: its own directory, and those that the settings name."""
+    named = (posixpath.join(repository.top, path) for path in _HOOKS_PATH.findall(text))
+    return (posixpath.join(repository.common, "hooks"), *named)
+
+
+def _hooks(place: Place, folder: str, *, quiet: bool) -> bool:
+    """Whether a hook may be there that is not one of git's samples, nor one that quiet commands never run."""
+    entry = place.files.lstat(folder)
     if entry is None:
         return False
-    if entry.kind is not FileKind.DIRECTORY:
+    above = place.files.lstat(posixpath.dirname(folder))
+    if entry.kind is not FileKind.DIRECTORY or above is None or above.kind is not FileKind.DIRECTORY:
         return True
-    return any(
-        not name.endswith(".sample") and not (reads and name in _WRITERS_HOOKS)
-        for name in place.files.listdir(hooks, 256)
-    )
+    names = [name.lower() for name in place.files.listdir(folder, 256)]
+    return any(_HOOK.fullmatch(name) and not (quiet and name in _LATER_HOOKS) for name in names)
