@@ -73,6 +73,8 @@ def test_a_value_that_may_be_another_one_is_not_known(config):
         '[branch "a\\"]\n[core]\n\tpager = x\n#"]\n',
         '[url "x"]\n\tinsteadOf = y\n',
         '[merge "x"]\n\tname = y\n',
+        "[core]\n\tfsmonitor = true x\n",
+        "[core]\n\tfsmonitor = ./true\n",
     ],
 )
 def test_settings_that_lead_further_count_as_code(config):
@@ -90,6 +92,8 @@ def test_settings_that_lead_further_count_as_code(config):
         "[user]\n\tname = file = /etc/passwd\n",
         '[remote "origin"]\n\turl = git@github.com:ana/webhooks-proxy.git\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n',
         '[branch "fix/pager"]\n\tremote = origin\n\tmerge = refs/heads/fix/external-editor\n',
+        "[core]\n\tfsmonitor = true\n\tuntrackedCache = true\n",
+        "[extensions]\n\tworktreeConfig = true\n",
         "[user]\n\tname = Ana Hook\n\temail = ana@command.example\n",
     ],
 )
@@ -144,3 +148,12 @@ def test_a_tree_too_large_to_see_is_not_known():
     (found,) = deleted("git clean -fd", files)
     assert found.resolved is None
     assert not found.covers
+
+
+def test_settings_of_the_working_tree_count_where_they_are_read():
+    files = with_config("[extensions]\n\tworktreeConfig = true\n")
+    own = {".git/config.worktree": MadeFile(content=b"[core]\n\tfsmonitor = ./x\n")}
+    assert facts("git log", files | own).commands[0].runs_code is RunsCode.WORKSPACE
+    assert facts("git log", with_config("") | own).commands[0].runs_code is RunsCode.NONE
+    sparse = {".git/config.worktree": MadeFile(content=b"[core]\n\tsparseCheckout = true\n")}
+    assert facts("git log", files | sparse).commands[0].runs_code is RunsCode.NONE

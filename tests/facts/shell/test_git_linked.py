@@ -106,6 +106,14 @@ def test_relative_paths_are_followed_as_git_does(worktree):
 
 def test_settings_of_one_working_tree_alone_count(worktree):
     git(worktree.main, "config", "extensions.worktreeConfig", "true")
+    assert worktree.says() is RunsCode.NONE
+    git(worktree.main, "config", "--worktree", "core.fsmonitor", "./evil")
+    assert worktree.says() is RunsCode.NONE
+    git(worktree.tree, "config", "--worktree", "core.fsmonitor", "./evil")
+    assert (worktree.own / "config.worktree").exists()
+    assert worktree.says() is RunsCode.WORKSPACE
+    (worktree.own / "config.worktree").unlink()
+    (worktree.own / "config.worktree").symlink_to("elsewhere")
     assert worktree.says() is RunsCode.WORKSPACE
 
 

@@ -22,7 +22,7 @@ _MAX_LEVELS = 64
 _ACTIVE_SETTING = re.compile(
     r"fsmonitor|external|textconv|sshcommand|pager|editor|hookspath|gitproxy|askpass|program|\[\s*(?:alias|filter|include|diff|"
     r"merge|credential|difftool|mergetool|browser|protocol|interactive|sequence|man|gpg|url|uploadpack|trailer|core\.\w*proxy)|"
-    r"worktreeconfig|worktree\s*=|command|driver|cmd\s*=|helper|attributesfile|uploadpack|receivepack|vcs\s*=|update\s*=\s*!|"
+    r"worktree\s*=|command|driver|cmd\s*=|helper|attributesfile|uploadpack|receivepack|vcs\s*=|update\s*=\s*!|"
     r"ext::|\\\n|promisor|partialclone|recurse|\[\s*submodule|proxy|hook|bundle",
     re.IGNORECASE,
 )
@@ -30,7 +30,8 @@ _ACTIVE_SETTING = re.compile(
 # What stands before `::` is a program (gitremote-helpers(7)).
 _TOLD = re.compile(
     r'^[ \t]*(?:\[(?:branch|remote) "[^"\\\n]*"\]|'
-    r'(?:url|pushurl|fetch|push|merge|remote|pushremote|name|email)[ \t]*=(?:(?!::)[^"\\#;\n])*)$',
+    r'(?:url|pushurl|fetch|push|merge|remote|pushremote|name|email)[ \t]*=(?:(?!::)[^"\\#;\n])*|'
+    r"fsmonitor[ \t]*=[ \t]*(?:true|false))$",  # git's own (git-fsmonitor--daemon(1))
     re.IGNORECASE | re.MULTILINE,
 )
 # What `HEAD` holds in a directory that git takes for a repository (`validate_headref` in git's setup).
@@ -208,17 +209,20 @@ def settings(place: Place, repository: Repository) -> str | None:
     """The text of a repository's configuration; None where more than that file, or it cannot be read."""
     if place.files.lstat(posixpath.join(repository.common, "commondir")) is not None:
         return None
-    config = posixpath.join(repository.common, "config")
-    entry = place.files.lstat(config)
+    text = _config(place, posixpath.join(repository.common, "config"))
+    if text is None or "worktreeconfig" not in text.lower():
+        # that a submodule's `core.worktree` is `top` has been seen
+        return WORK_TREE.sub("", text, count=1) if text is not None and repository.module else text
+    own = _config(place, posixpath.join(repository.own, "config.worktree"))
+    return None if own is None or repository.module else f"{text}\n{own}"
+
+
+def _config(place: Place, path: str) -> str | None:
+    entry = place.files.lstat(path)
     if entry is None:
         return ""
-    if entry.kind is not FileKind.FILE:
-        return None
-    content = place.files.read(config, MAX_SETTINGS)
-    if content is None:
-        return None
-    text = content.decode("utf-8", "replace")
-    return WORK_TREE.sub("", text, count=1) if repository.module else text  # that it is `top` has been seen
+    content = place.files.read(path, MAX_SETTINGS) if entry.kind is FileKind.FILE else None
+    return content.decode("utf-8", "replace") if content is not None else None
 
 
 def _hook_folders(repository: Repository, text: str) -> tuple[str, ...]:
