@@ -125,11 +125,68 @@ def test_history_that_names_submodules_is_shown_by_them(yard):
     assert yard.says("git log -p --submodule=log") is RunsCode.NONE
 
 
+@pytest.mark.parametrize("line", LOOKING)
+def test_only_what_the_index_names_is_looked_into(yard, line):
+    yard.submodule()
+    (yard.ws / ".gitmodules").write_text('[submodule "sub"]\n\tpath = sub\n\turl = ./x\n')
+    yard.sh("git commit -qm x; git rm -qf --cached sub")
+    assert yard.says(line) is RunsCode.NONE
+    assert not yard.runs(line)
+
+
 @pytest.mark.parametrize("left", [".gitmodules", ".git/modules"])
 def test_traces_of_submodules_count(yard, left):
     (yard.ws / left).mkdir()
-    assert yard.says("git status") is RunsCode.WORKSPACE
+    assert yard.says("git describe") is RunsCode.WORKSPACE
+    assert yard.says("git status --recurse-submodules") is RunsCode.WORKSPACE
+    assert yard.says("git status") is RunsCode.NONE  # the index names none
     assert yard.says("git log") is RunsCode.NONE
+
+
+@pytest.mark.parametrize("version", [2, 3, 4])
+@pytest.mark.parametrize("line", LOOKING)
+def test_a_gitlink_to_a_repository_that_runs_nothing(yard, line, version):
+    yard.submodule()
+    yard.sh("git config --unset core.fsmonitor", yard.ws / "sub")
+    yard.sh(f"git update-index --index-version {version}")
+    yard.hook("pre-commit", yard.ws / "sub")
+    assert yard.says(line) is RunsCode.NONE
+    assert not yard.runs(line)
+    yard.hook("post-index-change", yard.ws / "sub")
+    assert yard.says(line) is RunsCode.WORKSPACE
+
+
+def test_what_a_submodule_names_counts_too(yard):
+    yard.submodule()
+    sub = yard.ws / "sub"
+    yard.sh("git config --unset core.fsmonitor", sub)
+    yard.make(sub / "inner")
+    yard.sh("git update-index --add --cacheinfo 160000,$(git -C inner rev-parse HEAD),inner", sub)
+    assert yard.says("git status") is RunsCode.NONE
+    assert not yard.runs("git status")
+    yard.sh(f'git config core.fsmonitor "{yard.program}"', sub / "inner")
+    assert yard.says("git status") is RunsCode.WORKSPACE
+    assert yard.runs("git status")
+
+
+def test_a_submodule_may_be_anywhere_its_file_says(yard):
+    yard.submodule()
+    (yard.ws / "sub/.git").rename(yard.home / "elsewhere")
+    assert yard.says("git status") is RunsCode.NONE  # it is not there
+    (yard.ws / "sub/.git").write_text(f"gitdir: {yard.home}/elsewhere\n")
+    assert yard.says("git status") is RunsCode.WORKSPACE
+    assert yard.runs("git status")
+
+
+@pytest.mark.parametrize("name", ["../other", "sub/../../other", "/other", "sub/"])
+def test_a_gitlink_by_a_name_that_leads_out_is_not_followed(yard, name):
+    """git refuses such names; whoever writes the file itself may put one in."""
+    length = len(name)
+    yard.sh(f"git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),{'s' * length}")
+    index = yard.ws / ".git/index"
+    assert yard.says("git status") is RunsCode.NONE
+    index.write_bytes(index.read_bytes().replace(b"s" * length, name.encode()))
+    assert yard.says("git status") is RunsCode.WORKSPACE
 
 
 @pytest.mark.parametrize("line", ["git status", "git diff"])

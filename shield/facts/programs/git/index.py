@@ -8,7 +8,7 @@ import struct
 from itertools import pairwise
 from typing import NamedTuple
 
-__all__ = ["Entry", "Index", "holds_gitlinks", "read_index"]
+__all__ = ["Entry", "Index", "gitlinks", "holds_gitlinks", "read_index"]
 
 _HEADER = struct.Struct(">4sII")
 _WORD = struct.Struct(">I")
@@ -56,6 +56,15 @@ def holds_gitlinks(content: bytes) -> bool:
         return True
 
 
+def gitlinks(content: bytes) -> tuple[bytes, ...] | None:
+    """The names of the repositories that the index `content` names; None where they are not surely all."""
+    links: list[bytes] = []
+    try:
+        return None if _plain(content, None, links) is None else tuple(links)
+    except (struct.error, ValueError, IndexError):
+        return None
+
+
 def read_index(content: bytes) -> Index | None:
     """The entries of an index that holds nothing but files and links; None for every other.
 
@@ -69,22 +78,25 @@ def read_index(content: bytes) -> Index | None:
         return None
 
 
-def _plain(content: bytes, entries: list[Entry] | None) -> int | None:
-    """Where the entries end, if all are plain and what follows changes none; they are put into `entries`."""
+def _plain(content: bytes, entries: list[Entry] | None, links: list[bytes] | None = None) -> int | None:
+    """Where the entries end, if all are plain and what follows changes none; they are put into `entries`. With `links`
+    names of repositories are no less plain, and are put there."""
     signature, version, count = _HEADER.unpack_from(content)
     end = len(content) - 20
     if signature != b"DIRC" or version not in (2, 3, 4) or count > len(content) // 48:
         return None
-    starts = _starts(content, version, count, end, entries)
+    starts = _starts(content, version, count, end, entries, links)
     if starts is None or not _plain_extensions(content, starts, end):
         return None
     return next(reversed(starts))
 
 
-def _starts(content: bytes, version: int, count: int, end: int, entries: list[Entry] | None) -> dict[int, int] | None:
+def _starts(
+    content: bytes, version: int, count: int, end: int, entries: list[Entry] | None, links: list[bytes] | None
+) -> dict[int, int] | None:
     """Where each entry starts, and last where they end; how many bytes of the name before it are kept (version 4).
 
-    None where an entry is a repository or a directory, or they do not fit.
+    None where an entry is a directory, or a repository and there are no `links`, or they do not fit.
     """
     whole = b""
     at, before = _HEADER.size, 0
@@ -94,7 +106,8 @@ def _starts(content: bytes, version: int, count: int, end: int, entries: list[En
         if at + _MIN_ENTRY > end:
             return None
         start = at
-        if read_half(content, at + _MODE_TYPE)[0] & _TYPE in (_GITLINK, _DIRECTORY):
+        kind = read_half(content, at + _MODE_TYPE)[0] & _TYPE
+        if kind == _DIRECTORY or (kind == _GITLINK and links is None):
             return None
         flags = read_half(content, at + 60)[0]
         name = at + _MIN_ENTRY
@@ -116,9 +129,12 @@ def _starts(content: bytes, version: int, count: int, end: int, entries: list[En
                 return None
             at = start + ((finish - start + 8) & ~7)
         starts[start] = kept
-        if entries is not None:
+        if entries is not None or links is not None:
             whole = whole[:kept] + content[name:finish]
+        if entries is not None:
             entries.append(_entry(content, start, flags, whole))
+        if links is not None and kind == _GITLINK:
+            links.append(whole)
     if at > end:
         return None
     starts[at] = 0

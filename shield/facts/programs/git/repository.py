@@ -1,5 +1,6 @@
 """A repository as a project brought it along: its settings, hooks and submodules may make git run a program."""
 
+import os
 import posixpath
 import re
 from collections.abc import Iterable
@@ -7,7 +8,7 @@ from collections.abc import Iterable
 from shield.facts.filesystem import FileKind, FileSystemUnknownError
 from shield.facts.paths import resolve_path
 from shield.facts.place import Place
-from shield.facts.programs.git.index import holds_gitlinks
+from shield.facts.programs.git.index import gitlinks, holds_gitlinks
 from shield.facts.programs.git.settings import named_files
 from shield.facts.programs.invocation import Invocation
 from shield.facts.programs.reading import PathUse, Value
@@ -17,6 +18,9 @@ from shield.types import Access, RunsCode
 __all__ = ["STAYING", "git_dirs", "judge_repository", "on_its_own", "settings"]
 
 _MAX_INDEX = 16_777_216
+_MAX_MODULES, _MAX_DEPTH = 100, 4
+# What starts `git status` in submodules, and nothing else.
+_LOOKING = frozenset(("add", "commit", "diff", "stage", "status"))
 _MAX_LEVELS = 64
 # Settings of a repository that make git run something or read further settings (git-config(1)).
 _ACTIVE_SETTING = re.compile(
@@ -104,18 +108,50 @@ def judge_repository(call: Invocation, verb: str) -> None:
 def _plain(call: Invocation, repository: Repository, verb: str) -> bool:
     """Whether nothing in this repository makes git run a program."""
     if repository.bare:
-        return False  # a bare repository: nothing guards its configuration, and any directory can be made one
+        return False  # nothing guards its configuration, and any directory can be made one
     place = call.context.place
     text = settings(place, repository)
     if text is not None:
         _named(call, repository, text)
     if verb == "help" and text is not None and "help" in text.lower():
         return False  # it may be shown in a browser
+    if not _is_passive(place, repository, text, quiet=verb in _QUIET):
+        return False
+    if not _looks_inside(call, verb):
+        return True
+    if verb in _LOOKING and not _goes_inside(call):
+        return _passive_modules(place, repository, _MAX_DEPTH)
+    return not _submodules(place, repository)
+
+
+def _is_passive(place: Place, repository: Repository, text: str | None, *, quiet: bool) -> bool:
+    """Whether neither its settings `text` nor its hooks run anything."""
     if text is None or _ACTIVE_SETTING.search(_HOOKS_PATH.sub("", _TOLD.sub("", text))):
         return False
-    if any(_hooks(place, folder, quiet=verb in _QUIET) for folder in _hook_folders(repository, text)):
+    return not any(_hooks(place, folder, quiet=quiet) for folder in _hook_folders(repository, text))
+
+
+def _passive_modules(place: Place, repository: Repository, depth: int) -> bool:
+    """Whether `git status` runs nothing in the repositories that the index names, nor in those beneath them."""
+    entry = place.files.lstat(repository.index)
+    content = b"" if entry is None else place.files.read(repository.index, _MAX_INDEX)
+    names = gitlinks(content) if content else ()
+    if entry is not None and (not content or names is None or len(names) > _MAX_MODULES):
         return False
-    return not _looks_inside(call, verb) or not _submodules(place, repository)
+    for name in map(os.fsdecode, names or ()):
+        top = posixpath.join(repository.top, name)
+        inner = posixpath.join(top, ".git")
+        if posixpath.normpath(top) != top or not top.startswith(f"{repository.top}/"):
+            return False
+        there = place.files.lstat(inner)
+        if there is None:
+            continue
+        module = Repository(top, inner, inner) if there.kind is FileKind.DIRECTORY else linked(top, place)
+        if module is None or depth == 0 or not _is_passive(place, module, settings(place, module), quiet=True):
+            return False
+        if not _passive_modules(place, module, depth - 1):
+            return False
+    return True
 
 
 def _named(call: Invocation, repository: Repository, text: str) -> None:
@@ -133,12 +169,17 @@ def _looks_inside(call: Invocation, verb: str) -> bool:
     if not all(word.fixed for word in words):
         return True
     texts = [word.text for word in words]
-    if any(text.startswith(("--rec", "--sub")) for text in texts):
+    if _goes_inside(call):
         return True
     if verb in ("status", "diff") and texts and texts[0] == "--ignore-submodules=all":
         # Anywhere but first it could be a path or another option's value; the last one given holds.
         return any(text.startswith("--ignore-") for text in texts[1:])
     return verb not in STAYING
+
+
+def _goes_inside(call: Invocation) -> bool:
+    """Whether an option, or what may be one, says that the command is to do in submodules what it does."""
+    return any(not word.fixed or word.text.startswith(("--rec", "--sub")) for word in call.operands[1:])
 
 
 def _submodules(place: Place, repository: Repository) -> bool:
