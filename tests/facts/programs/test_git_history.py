@@ -220,6 +220,13 @@ def test_a_pull_of_more_than_a_branch_keeps_the_question(words):
     assert Operation.DELETE in facts(f"git pull {words}", REPOSITORY).commands[0].operations
 
 
+@pytest.mark.parametrize("value", ['"https://index.example/"x', "https://index.example/\\x", '""', ""])
+def test_an_address_that_is_put_together_is_not_known(value):
+    plain = REPOSITORY[".git/config"].content.decode()
+    config = f'{plain}[remote "origin"]\n\turl = {value}\n'
+    assert facts("git fetch origin", {**REPOSITORY, ".git/config": MadeFile(content=config.encode())}).unknown
+
+
 @pytest.mark.parametrize(
     "line", ["git pull", "git fetch", "git push", "git fetch --all", "git fetch --multiple a origin"]
 )
@@ -229,6 +236,8 @@ def test_every_remote_that_may_be_meant_is_named(line):
         "there": "[remote]\n\tpushDefault = a\n",
         "url": '[branch "main"]\n\tremote = https://index.example/x\n',
         "twice": '[remote "origin"]\n\turl = https://index.example/x\n',
+        "commented": '[branch "main"]\n\tremote = a ; since May\n[remote "origin"]\n\turl=https://index.example/x#y\n',
+        "old": "[remote.origin]\n\tpushurl = https://index.example/x\n",
     }
     plain = REPOSITORY[".git/config"].content.decode()
     for kind, text in more.items():

@@ -17,6 +17,12 @@ from shield.facts.repositories import Repository
 from shield.types import Access
 
 ENV = {".env": MadeFile(content=b"x"), "a.txt": MadeFile(content=b"x")}
+REPOSITORY = {
+    "docs/x": MadeFile(),
+    ".git/HEAD": MadeFile(content=b"ref: refs/heads/main\n"),
+    ".git/refs": MadeFile(directory=True),
+    ".git/objects": MadeFile(directory=True),
+}
 
 
 def taken(line: str, files: dict[str, MadeFile]) -> set[str]:
@@ -44,6 +50,54 @@ def test_a_folder_is_looked_through():
     assert taken("git add ..", {"docs/x": MadeFile()}) == set()  # outside, which is a path of its own
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "git add '*'",
+        "git add '.e*'",
+        "git add '.[^x]nv'",
+        "git add ':/'",
+        "git add ':(top)'",
+        "git add ':(icase).EN?'",
+        "git add ':(glob)**/.e*'",
+        "git add -- ':!a.txt'",
+        "git add . ':!a.txt'",
+        "cd docs && git add ':/'",
+        "cd docs && git add ':/.e*'",
+        "cd docs && git add '../.e*'",
+        "git -C . add .",
+        "git -C docs add ..",
+    ],
+)
+def test_git_has_patterns_of_its_own(line):
+    assert taken(line, REPOSITORY) == {".env"}
+    assert taken(line, {**REPOSITORY, ".gitignore": MadeFile(content=b".env\n")}) == set()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "git add '*.py'",
+        "git add 'docs/*'",
+        "git add ':(exclude).e*' docs",
+        "cd docs && git add '*'",
+        "git add ':/docs'",
+        "git -C docs add .",
+    ],
+)
+def test_a_pattern_takes_no_others(line):
+    assert taken(line, REPOSITORY) == set()
+
+
+@pytest.mark.parametrize("line", ["git add -f .", "git add --force '*'", "git add -Af"])
+def test_what_is_ignored_is_taken_where_that_is_said(line):
+    assert taken(line, {".gitignore": MadeFile(content=b".env\n")}) == {".env"}
+
+
+def test_a_file_of_names_may_hold_any():
+    assert facts("git add --pathspec-from-file=a.txt", ENV).unknown
+
+
 NOT_IGNORED = ("!.env", ".env\n!.env", "#.env", "env", "/src/.env", ".env/", "src/", "\\.env", "[.]env\n![.]env", ".en")
 IGNORED = (".env", ".env*", "/.env", ".*", "*", "*env", ".env  ", "!.env\n.env", ".e?v", "*.x\n.env*\n!.env.example")
 
@@ -65,14 +119,30 @@ def test_a_link_is_no_list():
     assert taken("git add .", files) == {".env"}
 
 
+def tracking(top, *names):
+    """A repository whose index holds these files."""
+    git(top, "init", "-q")
+    for name in names:
+        (top / name).parent.mkdir(exist_ok=True)
+        (top / name).write_text("x")
+    git(top, "add", "-f", *names)
+    files = {f".git/{name}": MadeFile(content=(top / ".git" / name).read_bytes()) for name in ("index", "HEAD")}
+    return {**files, ".git/refs": MadeFile(directory=True), ".git/objects": MadeFile(directory=True)}
+
+
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 def test_what_git_has_already_is_no_news(tmp_path):
-    git(tmp_path, "init", "-q")
-    (tmp_path / ".env").write_text("x")
-    git(tmp_path, "add", "-f", ".env")
-    files = {f".git/{name}": MadeFile(content=(tmp_path / ".git" / name).read_bytes()) for name in ("index", "HEAD")}
-    files |= {".git/refs": MadeFile(directory=True), ".git/objects": MadeFile(directory=True)}
-    assert taken("git add .", files) == set()
+    assert taken("git add .", tracking(tmp_path, ".env")) == set()
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+@pytest.mark.parametrize("verb", ["grep -n .", "diff HEAD --", "log -p --", "show HEAD --", "-C docs grep x"])
+def test_a_pattern_that_takes_in_a_secret_reads_it(tmp_path, verb):
+    files = {**tracking(tmp_path, "a.txt", "docs/.env"), "docs/.env": MadeFile(), ".env": MadeFile()}
+    for pattern in ("*env", "*.e?v", ":(top)docs/.e*", ":/docs/*"):
+        assert taken(f"git {verb} '{pattern}'", files) == {"docs/.env"}
+    for pattern in ("*.py", "a*", ":!docs", ":(exclude)*.py"):
+        assert taken(f"git {verb} '{pattern}'", files) == set()
 
 
 def test_where_the_index_cannot_be_read_nothing_counts_as_taken_already():

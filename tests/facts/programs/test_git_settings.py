@@ -31,6 +31,7 @@ def with_config(text: str) -> dict[str, MadeFile]:
         ("[commit]\n\ttemplate = ~/.aws/credentials\n", "/home/user/.aws/credentials"),
         ("[http]\n\tcookieFile = /home/user/c\n", "/home/user/c"),
         ("[format]\n\tsignatureFile=/home/user/c\n", "/home/user/c"),
+        ("[fsck]\n\tskipList=/home/user/c\n", "/home/user/c"),
     ],
 )
 def test_a_file_that_the_settings_name_is_read(config, path):

@@ -5,8 +5,8 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from shield.facts.paths import path_fact
 from shield.facts.programs.forwarding import command_among, glimpse
+from shield.facts.programs.git.contents import asked_for, content
 from shield.facts.programs.git.history import searches, stash
 from shield.facts.programs.git.names import listed_by_git
 from shield.facts.programs.git.remotes import GIT_REMOTES
@@ -63,10 +63,11 @@ def _help(call: Invocation) -> None:
 
 
 _PAGE = re.compile(r"[a-z][a-z-]*")
+# Of some every value is harmless, of others this one is, and no longer one: `core.fsmonitor=false=1 ./x` is a command.
 _HARMLESS_SETTINGS = re.compile(
     r"(?:color\.\w+|core\.(?:quotepath|abbrev|autocrlf|filemode|precomposeunicode)|advice\.\w+|user\.(?:name|email)|"
-    r"diff\.(?:renames|algorithm|noprefix|mnemonicprefix|context)|log\.\w+|commit\.gpgsign=false|tag\.gpgsign=false|"
-    r"core\.fsmonitor=false|core\.pager=cat|safe\.directory|init\.defaultbranch|pull\.(?:rebase|ff))(?:=[\w ./@-]*)?\Z",
+    r"diff\.(?:renames|algorithm|noprefix|mnemonicprefix|context)|log\.\w+|safe\.directory|init\.defaultbranch|"
+    r"pull\.(?:rebase|ff))(?:=[\w ./@-]*)?\Z|(?:(?:commit|tag)\.gpgsign|core\.fsmonitor)=false\Z|core\.pager=cat\Z",
     re.IGNORECASE,
 )
 
@@ -93,57 +94,18 @@ def _rev(call: Invocation) -> bool:
     if call.name.endswith(" grep") and words and not call.arguments.has("-e", "-f"):
         words = words if words[0].many else words[1:]
     for word in words:
-        _content(call, word)
+        content(call, word)
+    if call.arguments.has("--batch", "--batch-command"):
+        asked_for(call)
     for value in call.arguments.values("-L"):
         # `-L START,END:FILE`, `-L :NAME:FILE`
         tail = value.text.rpartition(":")[2]
-        _content(call, Value(text=tail, head=tail) if value.fixed else value)
+        content(call, Value(text=tail, head=tail) if value.fixed else value)
     if call.name.endswith(" grep") and call.arguments.has("--no-index", "--untracked"):
         for word in words or [Value(text=".", head=".")]:
             call.reading.path(word, Access.READ, recursive=True)
     call.reading.prints = listed_by_git(call)
     return True
-
-
-def _content(call: Invocation, word: Value) -> None:
-    """`REVISION:PATH`, a path, or a revision, which no file is unless one of that name is there."""
-    text = word.text if word.fixed else word.head
-    rest = None if call.arguments.has("--no-index") else _behind_revision(word)
-    if rest is not None:
-        # One word that git printed, and what stands behind it: no such name leads up or begins with a slash.
-        if ":" in rest:
-            tail = rest.partition(":")[2]
-            call.reading.path(Value(text=tail, head=tail), Access.READ)
-    elif word.fixed and ":" in text and not text.startswith(":"):
-        tail = text.partition(":")[2]
-        if tail and not tail.startswith("/"):
-            call.reading.path(Value(text=tail, head=tail), Access.READ)
-    elif (
-        not word.fixed
-        or text.startswith(("/", "~", "./", "../", ":", "."))
-        or ".." in text.split("/")
-        or call.arguments.has("--no-index")
-        or _names_file(call, text)
-    ):
-        call.reading.path(word, Access.READ)
-
-
-def _behind_revision(word: Value) -> str | None:
-    """What stands behind the number or the revision that the word begins with; None where it does not begin so, or
-    more of it is unknown: `$(git merge-base a b)..HEAD`."""
-    rest = word.bare or ""
-    if word.fixed or not word.number or word.head or not word.text.startswith("$(git ") or not word.text.endswith(rest):
-        return None
-    first = word.text[: len(word.text) - len(rest)]
-    single = first.count("$") == 1 and "`" not in first and ".." not in rest.split("/")
-    return rest if single else None
-
-
-def _names_file(call: Invocation, text: str) -> bool:
-    """Whether there is such a file, or was one that has a meaning: its old content is in the history."""
-    context = call.context
-    fact = path_fact(text, Access.READ, context.place, base=context.base, expand_tilde=False)
-    return fact.exists or bool(fact.categories & {"credential", "secret_store"})
 
 
 def _rev_write(call: Invocation) -> bool:
@@ -193,6 +155,9 @@ def _branch(call: Invocation) -> bool:
             call.reading.operations.add(Operation.DELETE)
         if arguments.has("--edit-description", "-s", "--sign", "-u", "--verify"):
             call.reading.caution()
+        if call.name.endswith(" tag") and arguments.has("-a", "--annotate") and not lists:
+            told = arguments.has("-m", "--message", "-F", "--file")
+            call.reading.run(RunsCode.NONE if told else RunsCode.INLINE)  # an editor
     return True
 
 

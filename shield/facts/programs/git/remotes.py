@@ -14,10 +14,11 @@ from shield.types import Access, Operation, RunsCode
 
 __all__ = ["GIT_REMOTES"]
 
-_REMOTE = re.compile(r'^[^\S\n]*\[\s*remote\s+"([^"\\\n]+)"\s*\]', re.IGNORECASE | re.MULTILINE)
-_URL = re.compile(r"^[^\S\n]*(?:push)?url\s*=\s*(\S+)\s*$", re.IGNORECASE | re.MULTILINE)
+# `[remote "x"]`, and as it was written before: `[remote.x]`.
+_REMOTE = re.compile(r'^[^\S\n]*\[\s*remote(?:\s+"([^"\\\n]+)"|\.([^"\]\s]+))\s*\]', re.IGNORECASE | re.MULTILINE)
+_URL = re.compile(r"^[^\S\n]*(?:push)?url[^\S\n]*=(.*)$", re.IGNORECASE | re.MULTILINE)
 _CHOSEN = re.compile(
-    r"^[^\S\n]*(?:\[[^\]\n]*\]\s*)?(?:remote|pushremote|pushdefault)\s*=\s*(\S+)\s*$", re.IGNORECASE | re.MULTILINE
+    r"^[^\S\n]*(?:\[[^\]\n]*\]\s*)?(?:remote|pushremote|pushdefault)\s*=\s*([^\s#;]+).*$", re.IGNORECASE | re.MULTILINE
 )
 _TRANSFER_FLAGS_TEXT = """
 -q -v -n -f -u -a -p -t -4 -6 --quiet --verbose --dry-run --force --force-with-lease --force-if-includes
@@ -39,7 +40,7 @@ def _remote(call: Invocation) -> bool:
         call.reading.operations.add(Operation.NETWORK)
         call.reading.unknown.append("which hosts `git remote` talks to is not known")
         return True
-    call.reading.operations.add(Operation.WRITE)
+    call.reading.path(Value(text=".git/config", head=".git/config"), Access.WRITE)
     for word in call.operands[2:]:
         _url(call, word)
     return True
@@ -77,7 +78,7 @@ def _transfer(call: Invocation) -> bool:
 def _unnamed(call: Invocation, *, every: bool) -> list[Value]:
     """The remotes that may be meant where none is named: those of the branches, and the one to push to."""
     text = _settings(call)
-    names = [match[1] for match in _REMOTE.finditer(text)] if every else []
+    names = [match[1] or match[2] for match in _REMOTE.finditer(text)] if every else []
     names += [name.strip('"') for name in _CHOSEN.findall(text)] or ["origin"]
     return [Value(text=name, head=name) for name in dict.fromkeys(names) if name != "."]
 
@@ -122,9 +123,13 @@ def _address(call: Invocation, text: str) -> None:
 
 
 def _remote_urls(call: Invocation, name: str) -> list[str]:
+    """Where the remote is by the settings; nothing where that is not certain."""
     text = _settings(call)
-    sections = [text[match.end() :].split("\n[", 1)[0] for match in _REMOTE.finditer(text) if match[1] == name]
-    return [url for section in sections for url in _URL.findall(section)]
+    matches = [match for match in _REMOTE.finditer(text) if name in (match[1], match[2])]
+    sections = [text[match.end() :].split("\n[", 1)[0] for match in matches]
+    # A comment ends a value; one in quotes is put together in ways of its own (git-config(1), Syntax).
+    urls = [re.split(r"[#;]", value)[0].strip() for section in sections for value in _URL.findall(section)]
+    return urls if all(url and not set(url) & set('"\\ \t') for url in urls) else []
 
 
 def _settings(call: Invocation) -> str:

@@ -15,7 +15,7 @@ from shield.facts.programs.reading import PathUse, Value
 from shield.facts.repositories import MAX_SETTINGS, WORK_TREE, Repository, linked
 from shield.types import Access, RunsCode
 
-__all__ = ["STAYING", "git_dirs", "judge_repository", "on_its_own", "settings"]
+__all__ = ["STAYING", "git_dirs", "judge_repository", "on_its_own", "settings", "started_in"]
 
 _MAX_INDEX = 16_777_216
 _MAX_MODULES, _MAX_DEPTH = 100, 4
@@ -83,13 +83,7 @@ def on_its_own(flags: Iterable[str]) -> bool:
 def judge_repository(call: Invocation, verb: str) -> None:
     """Judge the repository's own settings, hooks and submodules: a project directory may have brought them along."""
     reading, context = call.reading, call.context
-    base = context.base
-    if reading.moved is not None and base is not None:
-        base = (
-            resolve_path(reading.moved.text, context.place, base=base, expand_tilde=False).path
-            if reading.moved.fixed
-            else None
-        )
+    base = started_in(call)
     if base is None:
         reading.run(RunsCode.WORKSPACE)
         return
@@ -103,6 +97,14 @@ def judge_repository(call: Invocation, verb: str) -> None:
         plain = False
     if not plain:
         reading.run(RunsCode.WORKSPACE)
+
+
+def started_in(call: Invocation) -> str | None:
+    """The directory that git works in, with `-C` taken into account; None where that is not known."""
+    base, moved = call.context.base, call.reading.moved
+    if moved is None or base is None:
+        return base
+    return resolve_path(moved.text, call.context.place, base=base, expand_tilde=False).path if moved.fixed else None
 
 
 def _plain(call: Invocation, repository: Repository, verb: str) -> bool:

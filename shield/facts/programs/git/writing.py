@@ -9,6 +9,8 @@ from shield.facts.paths import resolve_path
 from shield.facts.programs.git.history import keeps_work
 from shield.facts.programs.git.ignored import Ignored
 from shield.facts.programs.git.names import repository_here, tracked_names
+from shield.facts.programs.git.pathspecs import excludes, fits, is_pattern
+from shield.facts.programs.git.repository import started_in
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.model import Use
 from shield.facts.programs.reading import Value
@@ -57,6 +59,8 @@ def _writes(call: Invocation) -> bool:
     call.reading.reshapes |= not call.name.endswith((" add", " commit", " stage"))
     if call.name.endswith((" add", " stage")):
         _added(call)
+    if call.name.endswith(" format-patch") and not call.arguments.has("-o", "--output-directory", "--stdout"):
+        call.reading.path(Value(text=".", head="."), Access.WRITE)
     if call.name.endswith(" rm"):
         if _keeps_files(call):
             return True
@@ -71,6 +75,8 @@ def _writes(call: Invocation) -> bool:
         call.arguments.has("-m", "--message", "-F", "--file", "--no-edit", "-C", "--dry-run") or _fixes_up(call)
     ):
         call.reading.run(RunsCode.INLINE)  # an editor
+    if call.name.endswith(" commit") and call.arguments.has("-c", "--reedit-message"):
+        call.reading.run(RunsCode.INLINE)
     return call.name.endswith((" checkout", " reset")) and _but_head(call)
 
 
@@ -98,33 +104,40 @@ def _keeps_files(call: Invocation) -> bool:
 
 
 def _added(call: Invocation) -> None:
-    """Secrets that git would take in with a directory: those that it does not have and is not told to ignore."""
-    base, place, arguments = call.context.base, call.context.place, call.arguments
-    whole = arguments.has("-A", "--all") and not call.operands
-    if base is None or call.reading.moved is not None or arguments.has("-u", "--update", "-n", "--dry-run"):
+    """Secrets that git would take in with a directory or by a pattern: those that it does not have and is not told to
+    ignore, or takes in all the same (git-add(1), `-f`)."""
+    base, place, arguments = started_in(call), call.context.place, call.arguments
+    if base is None or arguments.has("-u", "--update", "-n", "--dry-run"):
         return
     try:
         found = repository_here(place, base)
     except FileSystemUnknownError:
         found = None
+    words = [word for word in call.operands if not (word.fixed and excludes(word.text))]
+    whole = not words and (bool(call.operands) or arguments.has("-A", "--all"))
     if found is None and whole:
         call.reading.unknown.append("which directory git takes in as a whole is not known; name the files")
         return
-    repository = Repository(base, f"{base}/.git", f"{base}/.git") if found is None else found[0]
+    repository, within = found or (Repository(base, f"{base}/.git", f"{base}/.git"), "")
     top = repository.top
-    names = () if found is None else tracked_names(repository.index, "", place) or ()  # where unknown, none is tracked
-    ignored = Ignored(repository, place)
-    for word in [Value(text=top, head=top)] if whole else call.operands:
+    # where that is not known, git has none of them
+    names = () if found is None else tracked_names(repository.index, "", place) or ()
+    ignored, forced = Ignored(repository, place), arguments.has("-f", "--force")
+    passed_over = (".git",) if forced else (".git", *ignored.everywhere())
+    for word in [Value(text=top, head=top)] if whole else words:
+        pattern = word.text if word.fixed and is_pattern(word.text) else None
         folder = resolve_path(word.text if word.fixed else ".", place, base=base, expand_tilde=False).path
+        folder = folder if pattern is None else top
         lead = "" if folder == top else f"{folder}/".removeprefix(f"{top}/")
         if folder is None or not f"{folder}/".startswith(f"{top}/"):
             continue
         inner = tuple(name[len(lead) :] for name in names if name.startswith(lead))
-        for path in look_beneath(folder, place, Look(without=(".git", *ignored.everywhere()), besides=inner)).entries:
+        for path in look_beneath(folder, place, Look(without=passed_over, besides=inner)).entries:
             name = path.removeprefix(f"{top}/")
             # `*` leaves out what begins with a dot.
             hidden = not word.fixed and word.pattern is not None and name[len(lead) :].startswith(".")
-            if not hidden and not ignored.holds(name):
+            fit = pattern is None or fits(pattern, name, within)
+            if fit and not hidden and (forced or not ignored.holds(name)):
                 call.reading.path(Value(text=path, head=path), Access.READ)
 
 
