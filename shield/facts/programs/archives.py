@@ -1,27 +1,37 @@
 """Programs that pack files into archives and take them out again."""
 
+import posixpath
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
 from shield.facts.beneath import Look
 from shield.facts.programs.forwarding import glimpse
 from shield.facts.programs.invocation import Invocation, Special
+from shield.facts.programs.model import Use
 from shield.facts.programs.reading import Value, plain_globs
 from shield.facts.programs.unpacking import tar_is_read, unzip_is_read
 from shield.types import Access, Operation, RunsCode
 
 __all__ = ["ARCHIVES"]
 
-_PACKED = (".gz", ".z", ".Z", ".tgz", ".taz", ".bz2", ".tbz", ".tbz2", ".xz", ".txz", ".lzma", ".tlz", ".zst", ".tzst")
+# gzip takes capitals, too, and these marks for a dot (gzip(1), "files with ... suffix").
+_PACKED = re.compile(r"(?i)(?:\.(?:gz|z|tgz|taz|bz2?|tbz2?|xz|txz|lzma|tlz|zst|tzst)|[-_]g?z)\Z")
+_OF_TAR = re.compile(r"(?i)\.(?:tgz|taz|tbz2?|txz|tlz|tzst)\Z")
+# What zip reads as one option where its letters stand together (zip -so).
+_PAIRS_TEXT = """
+db dc dd dg ds du dv DF FF FI FS fd fz h2 ll lf la li mm MM nw RE sp sv sb sc sd sf so su sU tt TT UN ws
+"""
+_PAIRS = tuple(_PAIRS_TEXT.split())
 
 
 def _tar(call: Invocation) -> bool:
     reading, arguments = call.reading, call.arguments
     if arguments.has("-x", "--extract", "--get") and tar_is_read(call):
         return True
-    for value in arguments.values("-C", "--directory", "--cd"):
+    moved = _moves(call)
+    for _, value in moved:
         reading.path(value, Access.LIST)
-    moved = arguments.values("-C", "--directory", "--cd")
     actions = arguments.values("--checkpoint-action")
     reading.nested += glimpse(call.name, (value.text.removeprefix("exec=") for value in actions))
     archives = [value for value in arguments.values("-f", "--file") if value.text != "-"]
@@ -35,10 +45,7 @@ def _tar(call: Invocation) -> bool:
         for archive in archives:
             reading.path(archive, Access.WRITE)
         for operand in call.operands:
-            for base in [None, *moved]:
-                reading.moved = base
-                reading.path(operand, Access.READ, recursive=True, look=look)
-        reading.moved = None
+            _packs(call, operand, _bases(call, operand, moved), look)
         if arguments.has("--remove-files"):
             for operand in call.operands:
                 reading.path(operand, Access.DELETE, recursive=True)
@@ -46,12 +53,51 @@ def _tar(call: Invocation) -> bool:
         for archive in archives:
             reading.path(archive, Access.READ)
         if not arguments.has("-t", "--list", "-O", "--to-stdout", "-d", "--diff", "--compare"):
-            for target in moved or [Value(text=".", head=".")]:
+            for target in [value for _, value in moved] or [Value(text=".", head=".")]:
                 reading.path(target, Access.WRITE, recursive=True)
             reading.reshapes = True
             if arguments.has("-P", "--absolute-names"):
                 reading.caution()
     return True
+
+
+def _moves(call: Invocation) -> list[tuple[int, Value]]:
+    """Where each `-C` leads, which begins where the one before has led, and the place of its word: -1 where that is not
+    seen."""
+    found: list[tuple[int, Value]] = []
+    for value in call.arguments.values("-C", "--directory", "--cd"):
+        last, led = found[-1] if found else (-1, None)
+        joined = tuple(f"{option}{value.text}" for option in ("-C", "--directory=", "--cd="))
+        words = enumerate(call.words[last + 1 :], last + 1)
+        place = next((index for index, word in words if word is value or word.text in joined), -1)
+        if led is None:
+            found.append((place, value))
+        elif led.fixed and value.fixed:
+            text = posixpath.join(led.text, value.text)
+            found.append((place, Value(text=text, head=text)))
+        else:
+            found.append((place, Value(text=value.text, known=False)))
+    return found
+
+
+def _bases(call: Invocation, operand: Value, moved: list[tuple[int, Value]]) -> list[Value | None]:
+    """The directories in which `operand` may be looked for: that of the last `-C` before it."""
+    at = next((index for index, word in enumerate(call.words) if word is operand), -1)
+    if at < 0 or any(place < 0 for place, _ in moved):
+        return [None, *(value for _, value in moved)]
+    before = [value for place, value in moved if place < at]
+    return [before[-1]] if before else [None]
+
+
+def _packs(call: Invocation, operand: Value, bases: list[Value | None], look: Look) -> None:
+    reading = call.reading
+    for base in bases:
+        reading.moved = base
+        reading.path(operand, Access.READ, recursive=True, look=look)
+    if operand.text.startswith("@"):
+        # to bsdtar an archive, or a list of files (bsdtar(1), `@archive`)
+        reading.use(Use.NAMES, operand._replace(text=operand.text[1:], head=operand.head[1:]))
+    reading.moved = None
 
 
 def _unzip(call: Invocation) -> bool:
@@ -83,16 +129,20 @@ def _packed(call: Invocation) -> bool:
             reading.path(operand, Access.READ, Access.WRITE, Access.DELETE, recursive=True, look=Look())
         else:
             reading.path(operand, Access.WRITE)
-        if unpacks and not operand.fixed:
+        # of a tree it is not seen which names come out of it
+        if unpacks and (call.recursive or not operand.fixed):
             reading.caution()
         elif unpacks:
-            bare = next((operand.text.removesuffix(end) for end in _PACKED if operand.text.endswith(end)), operand.text)
+            bare = _PACKED.sub(".tar" if _OF_TAR.search(operand.text) else "", operand.text)
             reading.path(Value(text=bare, head=bare), Access.WRITE)
     return False
 
 
 def _zip(call: Invocation) -> bool:
-    """zip: `-m` deletes what it has packed."""
+    """zip: `-m` deletes what it has packed. Some options have two letters (`-lf LOG`), and `@` ends a list of names."""
+    shorts = [word.text for word in call.words if word.fixed and re.match(r"-[^-]", word.text)]
+    if any(pair in word for word in shorts for pair in _PAIRS) or any(word.text == "@" for word in call.operands):
+        call.reading.caution()
     if call.arguments.has("-m", "--move"):
         for operand in call.operands[1:]:
             call.reading.path(operand, Access.DELETE, recursive=True)
@@ -102,6 +152,9 @@ def _zip(call: Invocation) -> bool:
         call.reading.path(operand, Access.READ, recursive=tree, look=look if tree else None)
     for operand in call.operands[:1]:
         call.reading.path(operand, Access.WRITE)
+        if operand.fixed and "." not in posixpath.basename(operand.text):
+            name = f"{operand.text}.zip"
+            call.reading.path(Value(text=name, head=name), Access.WRITE)
     return True
 
 

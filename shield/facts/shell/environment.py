@@ -32,7 +32,7 @@ CFLAGS LDFLAGS RUSTC_WRAPPER RUSTC GOFLAGS GCONV_PATH LOCPATH NLSPATH TERMINFO T
 LOCALDOMAIN RES_OPTIONS TEXTDOMAINDIR DOCKER_HOST KUBECONFIG OPENSSL_CONF SSLKEYLOGFILE XDG_CONFIG_HOME XDG_CONFIG_DIRS
 XDG_DATA_HOME WGETRC CURL_HOME PIP_INDEX_URL PIP_EXTRA_INDEX_URL VIMINIT EXINIT HGRCPATH SYSTEMD_EDITOR
 SYSTEMD_PAGER GIT SIMPLE_BACKUP_SUFFIX VERSION_CONTROL PATCH_GET PATCH_VERSION_CONTROL
-UNZIP UNZIPOPT BZIP BZIP2 XZ_OPT XZ_DEFAULTS
+UNZIP UNZIPOPT ZIP ZIPOPT ZIPINFO ZIPINFOOPT GZIP BZIP BZIP2 XZ_OPT XZ_DEFAULTS
 """
 _CODE = frozenset(_CODE_TEXT.split())
 _SEARCH = frozenset(("PYTHONPATH", "NODE_PATH", "RUBYLIB", "PERL5LIB", "CLASSPATH"))
@@ -52,9 +52,11 @@ _CODE_PREFIXES = (
 )
 
 
-# With these git starts no pager and no editor (git-var(1), `pager.c` and `editor.c`), asks nobody and takes no lock.
+# With these git starts no pager and no editor (git-var(1), `pager.c` and `editor.c`), asks nobody and takes no lock;
+# gzip packs more or less (gzip(1), ENVIRONMENT).
 _IDLE = frozenset(
     (
+        *(("GZIP", f"-{level}") for level in range(1, 10)),
         ("GIT_PAGER", ""),
         ("GIT_PAGER", "cat"),
         ("GIT_EDITOR", ":"),

@@ -15,6 +15,7 @@ IDLE = [
     "X=cat; export GIT_PAGER=$X; git log",
     "declare -x GIT_PAGER=cat; git log",
     "export GIT_PAGER=cat; : ${GIT_PAGER:=./x}; git log",
+    "GZIP=-9 gzip -c a.txt",
 ]
 ACTIVE = [
     "GIT_PAGER=./x git log",
@@ -34,6 +35,9 @@ ACTIVE = [
     "export GIT_PAGER=cat; if a; then GIT_PAGER=./x; fi; git log",
     "f() { local GIT_PAGER=./x; git log; }; export GIT_PAGER=cat; f",
     "export GIT_PAGER=cat; bash -c 'GIT_PAGER=./x; git log'",
+    "GZIP=-S.md gzip -c a.txt",
+    "ZIP=-m zip x.zip a.txt",
+    "ZIPINFO=-z zipinfo a.zip",
 ]
 
 
