@@ -21,8 +21,11 @@ __all__ = ["BUILTIN_SPECIALS"]
 
 _JOBS = re.compile(r"-[lnprs]+\Z")
 _WAIT = re.compile(r"-[nf]+\Z")
-_HARMLESS_SET = re.compile(r"[-+][efuvxmCb]+\Z|\+a\Z|[-+][efuvxmCb]*o\Z")
-_HARMLESS_SET_NAMES = frozenset(["errexit", "nounset", "pipefail", "xtrace", "verbose", "noglob", "noclobber"])
+# With `-E` and `-T` traps hold in functions, too; they are followed as if they held everywhere.
+_HARMLESS_SET = re.compile(r"[-+][efuvxmCbET]+\Z|\+a\Z|[-+][efuvxmCbET]*o\Z")
+_HARMLESS_SET_NAMES = frozenset(
+    ["errexit", "errtrace", "functrace", "nounset", "pipefail", "xtrace", "verbose", "noglob", "noclobber"]
+)
 
 
 # --- readers ---------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from shield.facts.programs.model import Model
 from shield.facts.programs.reading import NestedKind, Reading, Value
 from shield.facts.shell.called import Names
 from shield.facts.shell.circumstances import Circumstances
-from shield.facts.shell.effects import carry_out
+from shield.facts.shell.effects import DECLARING, carry_out
 from shield.facts.shell.frame import Call, Done, Frame, Jumps, Walk, joined_ends
 from shield.facts.shell.grammar.script import Function
 from shield.facts.shell.invoked import read_called, read_uncalled
@@ -19,6 +19,9 @@ from shield.facts.shell.variables import State, join
 from shield.types import Dynamic, Origin
 
 __all__ = ["Calls"]
+
+# What they change holds for what is trapped, too.
+_STEERING = DECLARING | {".", "cd", "exec", "popd", "pushd", "set", "shopt", "source", "unset"}
 
 
 class Calls:
@@ -135,6 +138,8 @@ class Calls:
         if name == "trap":
             self._trapped(words)
         done = carry_out(name, words, call.given, state, self._record.place, self._walk.shell(frame), frame)
+        if name in _STEERING and done.success is not None:
+            self._walk.been(done.success)
         sourced = name in ("source", ".") and not any(item.kind is NestedKind.SHELL for item in reading.nested)
         if (reading.code or sourced) and done.success is not None:
             done.success.exact = False

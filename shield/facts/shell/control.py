@@ -72,6 +72,7 @@ class Control:
                 return self._case(node, state, frame)
             case Function():
                 state.functions[node.name] = (node,)
+                self._walk.been(state)
                 return Done(state, state)
             case Test():
                 frame = self._redirected(node.redirects, state, frame)

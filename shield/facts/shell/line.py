@@ -35,12 +35,13 @@ from shield.facts.shell.settings import Settings
 from shield.facts.shell.simple import Simples, reads_nothing_else
 from shield.facts.shell.tilde import Mode
 from shield.facts.shell.touched import rewritten
-from shield.facts.shell.variables import OWN_VARIABLES, Content, State
+from shield.facts.shell.variables import OWN_VARIABLES, Content, State, join
 from shield.types import Access, CommandFact, HostFact, Operation, Origin, PathFact
 
 __all__ = ["Line"]
 
 _MAX_TRAPS = 8
+_MAX_ROUNDS = 4
 _FOREIGN_NAMES = ("BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "CDPATH", "GLOBIGNORE")
 
 
@@ -60,6 +61,7 @@ class Line:
         self._simples = Simples(self, self._record, self._settings, self._calls)
         self._control = Control(self)
         self._traps: list[str] = []
+        self._ever: State | None = None  # what held at any time
 
     @property
     def commands(self) -> list[CommandFact]:
@@ -101,29 +103,39 @@ class Line:
         state = State(variables, (cwd,), linked, self._record.doubts)
         frame = Frame(piped=self._stdin is not None)
         try:
+            self.been(state)
             self.text(text, state, frame)
-            self._follow_traps(state, frame)
+            self._follow_traps(frame)
         except TooMuchError:
             self.doubt("too many commands")
         self.unknown.extend(rewritten(self.paths, self.commands))
 
-    def _follow_traps(self, state: State, frame: Frame) -> None:
-        """What is trapped runs at some time: with any values of what the line changes, from anywhere it may stand."""
-        for count, text in enumerate(self._traps):
-            if count >= _MAX_TRAPS:
-                self.doubt("too many traps")
+    def _follow_traps(self, frame: Frame) -> None:
+        """What is trapped runs at some time: with any values of what the line changes, wherever the shell has been."""
+        if len(self._traps) > _MAX_TRAPS:
+            self.doubt("too many traps")
+            return
+        for _ in range(_MAX_ROUNDS):
+            seen = self._ever
+            if not self._traps or seen is None:
                 return
-            later = state.copy()
-            kept = {name: value for name, value in self.place.env.items() if name not in self._settings.assigned}
-            later.variables = {
-                name: None if may_be_secret(name) else value
-                for name, value in kept.items()
-                if name not in OWN_VARIABLES
-            }
-            later.variables |= dict.fromkeys(self._settings.assigned)
-            later.bases = (self.place.cwd,) if later.bases == (self.place.cwd,) else (None,)
-            later.positional, later.exact = None, False
-            self.text(text, later, frame._replace(via=("trap",)))
+            for text in tuple(self._traps):
+                self.text(text, self._later(seen), frame._replace(via=("trap",)))
+            # What one of them changes, is there for the others, and for itself the next time.
+            if self._ever == seen:
+                return
+        self.doubt("what is trapped changes the shell again and again")
+
+    def _later(self, ever: State) -> State:
+        later = ever.copy()
+        kept = {name: value for name, value in self.place.env.items() if name not in self._settings.assigned}
+        later.variables = {
+            name: None if may_be_secret(name) else value for name, value in kept.items() if name not in OWN_VARIABLES
+        }
+        later.variables |= dict.fromkeys(self._settings.assigned)
+        later.split &= "IFS" not in self._settings.assigned
+        later.positional, later.exact = None, False
+        return later
 
     def _follow_script(self, text: str, state: State, frame: Frame, scripted: Scripted) -> Record:
         """A script in a line of its own: what is not known of it is not said of this one."""
@@ -140,6 +152,11 @@ class Line:
     def trapped(self, script: str) -> None:
         if script not in self._traps:
             self._traps.append(script)
+
+    def been(self, state: State) -> None:
+        now = state.copy()
+        now.variables = {}
+        self._ever = join(self._ever, now)
 
     def text(self, text: str, state: State, frame: Frame) -> Done:
         """Parse with both parsers, then follow what both say, or all that either says."""

@@ -49,6 +49,7 @@ FILES = {
         "{ echo a; echo b; } | sort",
         "find . -name '*.py' | while read -r f; do basename \"$f\"; done",
         "set -euo pipefail; trap 'echo bye' EXIT; ls",
+        "set -Eeuo pipefail; trap 'echo bye' ERR EXIT; cd sub && ls",
         "export MODE=fast && ls",
         "ls & wait",
         "sleep 5 & kill $!; wait $!",
