@@ -55,6 +55,9 @@ _FIND_NARROWS_TEXT = """
 
 _FIND_NARROWS = frozenset(_FIND_NARROWS_TEXT.split())
 
+# What xargs adds where that is not known.
+_TAKEN = Value(text="$(xargs)", known=False, many=True, bare="")
+
 
 def _find(call: Invocation) -> bool:
     """find(1): starting points, then an expression that may delete, write and execute."""
@@ -174,23 +177,40 @@ def _find_exec(
     return words
 
 
+_REPLACING = ("-I", "-J", "-i", "--replace")
+_LIMITING = ("-L", "-l", "--max-lines", "-n", "--max-args")
+
+
 def _xargs(call: Invocation) -> bool:
     """xargs(1): the command gets further arguments of unknown content, or `-I` puts them in."""
-    replace = [value.text for value in call.arguments.values("-I", "-J", "-i", "--replace") if value.fixed]
-    if call.arguments.has("-i", "--replace") and not replace:
-        replace = ["{}"]
+    marks, appends = _marks(call)
     words = call.operands or [Value(text="echo", head="echo")]
     named = _named(call)
-    if replace:
-        command = [_filled(word, replace[0], named) for word in words]
-    elif named is not None:
-        if not call.arguments.has("-r", "--no-run-if-empty"):
-            call.command(list(words))  # of an empty list it is started once, without a name
-        command = [*words, named]
-    else:
-        command = [*words, Value(text="$(xargs)", known=False, many=True, bare="")]
-    call.command(command)
+    if marks:
+        call.command([_filled(word, marks, named) for word in words])
+    if not appends:
+        return True
+    if named is None:
+        call.command([*words, _TAKEN])
+        return True
+    if not call.arguments.has("-r", "--no-run-if-empty"):
+        call.command(list(words))  # of an empty list it is started once, without a name
+    call.command([*words, named])
     return True
+
+
+def _marks(call: Invocation) -> tuple[list[str], bool]:
+    """What names are put in the place of, and whether they may stand at the end of the command. Of several marks the
+    last one counts; a limit behind it, other than of one word, makes it count no more (GNU xargs, `-I`)."""
+    marks: list[str] = []
+    appends = True
+    for option, value in call.arguments.given:
+        if option.name in _REPLACING:
+            appends = False
+            marks.append(value.text if value is not None and value.text else "{}")
+        elif option.name in _LIMITING:
+            appends |= option.name not in ("-n", "--max-args") or value is None or value.text != "1"
+    return marks, appends
 
 
 def _named(call: Invocation) -> Value | None:
@@ -204,14 +224,17 @@ def _named(call: Invocation) -> Value | None:
     return taken_apart(context.names, context.place, context.bases, nul=arguments.has("-0", "--null"))
 
 
-def _filled(word: Value, mark: str, named: Value | None) -> Value:
-    """A word of the command with the name in the place of `mark`."""
-    if not mark or mark not in word.text:
+def _filled(word: Value, marks: list[str], named: Value | None) -> Value:
+    """A word of the command with the name in the place of each of `marks`."""
+    bare = word.text
+    for mark in marks:
+        bare = bare.replace(mark, "")
+    if bare == word.text:
         return word
-    if named is not None and word.text == mark:
+    if named is not None and word.text == marks[-1]:
         return named
-    lead = word.text.partition(mark)[0]
-    return Value(text=word.text, known=False, many=False, head=lead, bare=word.text.replace(mark, ""))
+    lead = word.text[: min(at for mark in marks if (at := word.text.find(mark)) >= 0)]
+    return Value(text=word.text, known=False, many=False, head=lead, bare=bare)
 
 
 FINDERS: Mapping[str, Special] = MappingProxyType({"find": _find, "xargs": _xargs})

@@ -20,9 +20,9 @@ nohup || nohup --frob v || stdbuf --frob v || unbuffer --frob v || nice || nice 
 time || time -p || /usr/bin/time -v || /usr/bin/time -f %e || /usr/bin/time -o out
 timeout 5 || timeout -k 5 5 || timeout -s KILL 5 || timeout --signal=KILL 5s || timeout --preserve-status 5 || timeout -- 5 || gtimeout 5
 stdbuf -oL || stdbuf -o L -e 0 || stdbuf --output=L || setsid || setsid -w || setsid --
-xargs || xargs -0 || xargs -n 1 || xargs -n1 -P4 || xargs -I{} || xargs -I {} % {} || xargs -a list || xargs -i || xargs --max-args=1 || xargs -- || xargs -rd ,
+xargs || xargs -0 || xargs -n 1 || xargs -n1 -P4 || xargs -I{} || xargs -I {} % {} || xargs -a list || xargs -i || xargs --max-args=1 || xargs -- || xargs -rd , || xargs --max-lines || xargs -I A -L 1
 parallel || parallel -j4 % ::: x || parallel -j 4 --bar '%' ::: 1 || parallel ::: '%'
-watch || watch -n 1 || watch -n1 '%' || watch -x || watch --interval=1 -d
+watch || watch -n 1 || watch -n1 '%' || watch -x || watch --interval=1 -d || watch -dx '%' || watch -q 3
 strace || strace -f -o log || strace -e trace=open || ltrace -c || perf record -g || perf stat || perf stat -e cycles -- || perf trace
 command || command -- || builtin command || exec || exec -a foo || flock lock || flock -n lock || flock lock -c '%' || flock -xw 5 lock -c '%'
 flock --command '%' lock || unshare -r || unshare --map-root-user --fork || unshare -rm --propagation private || chroot /

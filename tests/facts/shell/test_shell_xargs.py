@@ -32,6 +32,9 @@ UNDERSTOOD = [
     "grep -rl x src | xargs sed -i s/x/y/",
     "grep -rl x src 2>/dev/null | xargs -d '\\n' cat",
     "find src | nice xargs cat",
+    "find src -type f -print0 | xargs -0 -n1 -I{} wc -l {}",
+    "find src -type f -print0 | xargs -0 --max-lines=1 wc -l",
+    "find src -type f | xargs -I A -I B cat B",
 ]
 NOT_UNDERSTOOD = [
     "find . -print0 | xargs cat",  # the ends do not fit
@@ -67,6 +70,11 @@ NOT_UNDERSTOOD = [
     "touch 'src/a /etc/b'; find . | xargs cat",
     'for i in 1 2; do find . | xargs cat; touch "src/a $i"; done',
     "grep -rl --label=/etc/x x src - | xargs cat",
+    "echo /etc/x | xargs -I A -I B cat B",
+    "find src | xargs -I A -I B cat A",  # a name like this one
+    "echo /etc/x | xargs -I A -L 1 cat list",
+    "echo /etc/x | xargs -I A -n 2 cat list",
+    "echo /etc/x | xargs -i --max-lines=1 cat list",
 ]
 
 
@@ -126,3 +134,8 @@ def test_real_programs_get_names_beneath_the_roots_only(line, tmp_path):
     run = subprocess.run(["bash", "-c", shown + line], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert run.stdout
     assert all(name.startswith(("./", "src")) and (tmp_path / name).exists() for name in run.stdout.splitlines())
+
+
+def test_what_follows_an_option_without_its_value_is_the_command():
+    found = facts_of("find src | xargs --max-lines ./run cat", files=PLAIN)
+    assert ("./run", "cat") in {command.argv[:2] for command in found.commands}
