@@ -14,6 +14,8 @@ _NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _OPERATOR = re.compile(r"\+\+|--|&&|\|\||[-+*%^!~<>=?:,&$()\[\]]=?|\*\*=?")
 _END = frozenset(";{}")
+# Where this is all of what is printed to, no file is written.
+_STREAM = re.compile(r">>?[ \t]*\"/dev/(?:stdout|stderr|null)\"[ \t]*(?=[;}\n]|\Z)")
 
 # Words that run, read or write something, or reach another name's value.
 _ACTIVE_TEXT = """
@@ -62,6 +64,8 @@ def awk_prints_only(program: str) -> bool:
                 return False
             printing |= word in ("print", "printf")
             at, operand = match.end(), None if word == "length" else word not in _BEFORE_PATTERN
+        elif printing and (match := _STREAM.match(program, at)):
+            at, operand = match.end(), True
         elif match := _OPERATOR.match(program, at):
             token = match[0]
             if token.startswith(">") and printing:

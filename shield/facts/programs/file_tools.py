@@ -9,6 +9,8 @@ from types import MappingProxyType
 
 from shield.facts.beneath import Look
 from shield.facts.categories import may_have_meaning
+from shield.facts.filesystem import FileKind
+from shield.facts.paths import resolve_path
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.listing import linked
 from shield.facts.programs.model import Use
@@ -63,15 +65,19 @@ def _copy(call: Invocation) -> bool:
     # A lone pattern may match several names, the last of which is then the target.
     last = None if given or not operands or lone else operands[-1] if len(operands) == 1 else operands.pop()
     links = kind in ("ln", "link") or arguments.has("-l", "-s", "--link", "--symbolic-link")
+    exchanged = kind == "mv" and arguments.has("--exchange")
     for operand in operands:
         if kind == "mv":
             reading.use(Use.MOVE, operand)
+        elif kind in ("ln", "link"):
+            _linked(call, operand, given[-1] if given else last, several=bool(given) or len(operands) > 1)
         else:
             look = Look(follows=arguments.has("-L", "--dereference")) if call.recursive else None
             reading.path(operand, Access.READ, recursive=links or call.recursive, look=look)
-            if links and kind in ("ln", "link"):
-                # What is later written through the link lands there.
-                reading.path(operand, Access.WRITE, recursive=True)
+        if exchanged:
+            reading.path(operand, Access.WRITE, recursive=True)
+    if exchanged and last is not None:
+        reading.use(Use.MOVE, last)
     if last is None and not given and kind in ("ln", "link"):
         last = Value(text=".", head=".")
     if last is not None:
@@ -89,13 +95,50 @@ def _copy(call: Invocation) -> bool:
                     # a link to a directory puts all that is in it under this name
                     recursive=call.recursive or links or kind == "mv",
                     moved=reading.moved,
-                    below=operand,
+                    below=_copied(call, operand) if kind == "cp" else operand,
                     whole=whole,
+                    parents=kind == "cp" and arguments.has("--parents"),
                 )
             )
     preserving = arguments.has("-d", "-P", "-p", "--no-dereference", "--preserve")
     reading.reshapes |= kind in ("mv", "ln", "link") or links or call.recursive or preserving
     return True
+
+
+def _copied(call: Invocation, operand: Value) -> Value:
+    """On a Mac `cp -R dir/` takes what is in the directory, as `dir/.` does everywhere (cp(1))."""
+    if call.context.place.platform == "darwin" and call.recursive and operand.fixed and operand.text.endswith("/"):
+        return operand._replace(text=f"{operand.text}.")
+    return operand
+
+
+def _linked(call: Invocation, operand: Value, name: Value | None, *, several: bool) -> None:
+    """What a link leads to, read and written: a symbolic one is followed from the directory that it lies in (ln(1))."""
+    reading, arguments = call.reading, call.arguments
+    bases: list[Value | None] = [None]
+    follows = arguments.has("-s", "--symbolic") and not arguments.has("-r", "--relative")
+    if follows and name is not None and not operand.head.startswith("/"):
+        above = name._replace(text=posixpath.dirname(name.text) or ".") if name.fixed else None
+        inside = several or not name.fixed or _directory(call, name)
+        bases = [name] if inside else []
+        if not several and (not inside or not name.fixed or arguments.has("-n", "-h", "-T", "--no-dereference")):
+            bases.append(above)
+        bases = [None if each is not None and posixpath.normpath(each.text) == "." else each for each in bases]
+    for base in bases:
+        reading.moved = base
+        for access in (Access.READ, Access.WRITE):
+            reading.path(operand, access, recursive=True)
+    reading.moved = None
+
+
+def _directory(call: Invocation, name: Value) -> bool:
+    """Whether one may lie there."""
+    for base in call.context.bases:
+        raw = name.text if name.text.startswith("/") else f"./{name.text}"
+        found = resolve_path(raw, call.context.place, base=base, expand_tilde=False)
+        if found.path is None or (found.stat is not None and found.stat.kind is FileKind.DIRECTORY):
+            return True
+    return False
 
 
 def _mode(call: Invocation) -> bool:
@@ -109,13 +152,15 @@ def _mode(call: Invocation) -> bool:
 
 
 def _diff(call: Invocation) -> bool:
-    """diff: links met on the way down are followed (diffutils, 11 Comparing Directories)."""
+    """diff: of two directories it shows what is in them, with `-r` all beneath; links met on the way down are followed
+    (diffutils, 11 Comparing Directories)."""
     look = Look(
         follows=not call.arguments.has("--no-dereference"),
         without=plain_globs(call.arguments.values("-x", "--exclude")) or (),
     )
-    for operand in call.operands:
-        call.reading.path(operand, Access.READ, recursive=call.recursive, look=look if call.recursive else None)
+    for operand in [*call.operands, *call.arguments.values("--from-file", "--to-file")]:
+        deep = call.recursive or not operand.fixed or _directory(call, operand)
+        call.reading.path(operand, Access.READ, recursive=deep, look=look if deep else None)
     return True
 
 
@@ -130,6 +175,10 @@ def _sums(call: Invocation) -> bool:
 
 
 def _file(call: Invocation) -> bool:
+    """file: of what is no magic it shows the lines (`-m A:B`)."""
+    for value in call.arguments.values("-m", "--magic-file"):
+        for name in value.text.split(":") if value.fixed else ():
+            call.reading.path(Value(text=name, head=name), Access.READ)
     if call.arguments.has("-C", "--compile"):
         call.reading.caution()
     return False
@@ -167,12 +216,18 @@ def _become_known(name: str, suffix: str, call: Invocation) -> bool:
     return any(may_have_meaning(f"{name}{piece}{suffix}", call.context.place) for piece in pieces)
 
 
+# Where such a letter is not the last one of a word, tree goes on behind it, and takes a value from the words after.
+_TREE_MIXED = re.compile(r"-(?!-)(?!\w*L\d+\Z)\w*[LPIHTo]\w")
+
+
 def _shown(call: Invocation) -> bool:
-    """ls, tree and fd: with this option they go where links lead."""
+    """ls, du, tree and fd: with this option they go where links lead."""
     operands, arguments = list(call.operands), call.arguments
     name = call.name.rpartition("/")[2]
     if name == "tree":
         follows = arguments.has("-l")
+        if any(word.fixed and _TREE_MIXED.match(word.text) for word in call.words):
+            call.reading.caution()
     elif name.startswith("fd"):
         operands = operands if operands and operands[0].many else operands[1:]
         follows = arguments.has("-L", "--follow")

@@ -35,6 +35,8 @@ def _from_file(call: Invocation, value: Value) -> None:
 
 def _sed(call: Invocation) -> bool:
     reading, arguments = call.reading, call.arguments
+    if call.context.place.platform == "darwin":
+        _as_on_a_mac(call)
     scripts = arguments.values("-e", "--expression")
     operands = list(call.operands)
     for value in arguments.values("-f", "--file"):
@@ -51,10 +53,30 @@ def _sed(call: Invocation) -> bool:
             _sed_shows(call, script.text)
     in_place = arguments.has("-i", "--in-place")
     for operand in operands:
-        reading.use(Use.EDIT if in_place else Use.READ, operand)
+        if operand.text or not operand.fixed:  # no file has an empty name
+            reading.use(Use.EDIT if in_place else Use.READ, operand)
     for suffix in arguments.values("-i", "--in-place"):
         _backups(call, suffix, operands)
     return True
+
+
+# The options before it have no value to any sed.
+_BARE_IN_PLACE = re.compile(r"(-[nErsul]*)i")
+
+
+def _as_on_a_mac(call: Invocation) -> None:
+    """To BSD's sed the word behind `-i` is the suffix, empty or not. Another sed may go by that name, too."""
+    words = list(call.words)
+    for index, word in enumerate(words[:-1]):
+        bare = _BARE_IN_PLACE.fullmatch(word.text) if word.fixed else None
+        if bare is not None:
+            suffix = words[index + 1]
+            told = [f"{bare[0]}{suffix.text}"] if suffix.text else [f"{bare[1]}s", "--in-place"]
+            if not suffix.fixed:
+                call.reading.caution()
+            words[index : index + 2] = [Value(text=text, head=text) for text in told]
+            call.read_as(call.name, call.model, tuple(words))
+            return
 
 
 def _joined(scripts: list[Value]) -> list[Value]:

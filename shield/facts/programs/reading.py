@@ -106,7 +106,7 @@ class Nested:
 class PathUse:
     """One path and what is done to it. `below`: what is touched goes by this one's last component, beneath `value`
     where that is a directory, else it is `value` itself; `recursive` then holds where it is no single file. `whole`:
-    `value` itself, directory or not."""
+    `value` itself, directory or not; `parents`: by all components of `below`."""
 
     value: Value
     access: Access
@@ -114,6 +114,7 @@ class PathUse:
     moved: Value | None = None
     below: Value | None = None
     whole: bool = False
+    parents: bool = False
     look: Look | None = None  # which entries of a tree, where that was looked at
 
 

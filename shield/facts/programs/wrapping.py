@@ -205,7 +205,9 @@ def _script(call: Invocation) -> bool:
     for text in texts:
         _text(call, text)
     call.command(operands[1:])
-    if not texts and not operands[1:]:
+    # On a BSD `-t` has a value, which stands in front of the file.
+    timed = call.context.place.platform == "darwin" and call.arguments.has("-t")
+    if timed or not (texts or operands[1:]):
         call.reading.run(RunsCode.INLINE)
     if call.arguments.foreign:
         _further(call, operands)

@@ -102,7 +102,7 @@ def _below(
         for name in names:
             entry = resolve_path(raw_path(name), place, base=base, expand_tilde=False)
             single = entry.stat is not None and entry.stat.kind is FileKind.FILE
-            last = name.rstrip("/").rpartition("/")[2]
+            last = name.strip("/") if use.parents else name.rstrip("/").rpartition("/")[2]
             inner = () if use.whole or last in ("", ".", "..") else (posixpath.join(target, last),)
             # What is not there may be made a directory by then.
             texts = (
