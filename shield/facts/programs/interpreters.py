@@ -16,7 +16,7 @@ from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.javascript.program import NODE
 from shield.facts.programs.mention import mention
 from shield.facts.programs.model import Use
-from shield.facts.programs.perl_proof import perl_proven, plain_operand
+from shield.facts.programs.perl_proof import perl_proven, plain_operand, plain_split
 from shield.facts.programs.python.program import PYTHON
 from shield.facts.programs.reading import Nested, NestedKind, Value
 from shield.types import Access, Operation, RunsCode
@@ -93,17 +93,19 @@ def _interpreter(call: Invocation) -> bool:
     return True
 
 
-_PERL_QUIET = frozenset(("-n", "-p", "-l", "-a", "-w", "-e", "-E", "-0", "-F", "-i"))
+_PERL_QUIET = frozenset(f"-{letter}" for letter in "npawleEFi01234567")
 
 
 def _perl_tells(call: Invocation) -> bool:
     """`perl -ne`, `-pe`: filters that read the files they are given, and with `-i` change them."""
     reading, arguments = call.reading, call.arguments
     codes = [value for option, value in arguments.given if option.name in ("-e", "-E")]
-    if not codes or not all(code is not None and code.fixed and perl_proven(code.text) for code in codes):
+    texts = [code.text for code in codes if code is not None and code.fixed]
+    # perl puts them together, a line each
+    if not texts or len(texts) < len(codes) or not perl_proven("\n".join(texts)):
         return False
     plain = all(option.name in _PERL_QUIET for option, _ in arguments.given)
-    splits = all(value.fixed and re.fullmatch(r"[\w:,;|/ .-]*", value.text) for value in arguments.values("-F", "-0"))
+    splits = all(value.fixed and plain_split(value.text) for value in arguments.values("-F"))
     named = all(word.fixed and plain_operand(word.text) for word in call.operands)
     steered = any(name.startswith("PERL") for name in call.context.place.env)
     if arguments.foreign or reading.loose or steered or not (plain and splits and named):

@@ -7,7 +7,7 @@ A small grammar of statements; whatever does not fit is no proof. Code gets into
 import re
 from functools import cache
 
-__all__ = ["perl_proven", "plain_operand"]
+__all__ = ["perl_proven", "plain_operand", "plain_split"]
 
 _MAX_CODE = 500
 # A pattern between slashes: `$` only where it is the end of a line, no `@`, no code.
@@ -35,6 +35,8 @@ _DOES = (
     rf"|\$[a-z]\w*\s*(?:\+\+|(?:\+|-|\.|\*)?=\s*{_SUM})|chomp)"
 )
 _STATEMENT = rf"(?>{_DOES}(?:\s*(?:if|unless)\s*{_TESTS})?|{_TESTS}\s*(?:and|&&)\s*{_DOES})"
+# perl sets what is between slashes into `split(…)` as it stands (`-F/x/,eval` runs each line), all else as a string.
+_SPLIT = re.compile(r"[\w:,;|.=+*^#%~\\-]+\Z|/(?:[\w:,;|.=+*^#%~-]|\\[\w|.+*^])+/\Z")
 _OPERAND = re.compile(r"[\w./~][\w./~ @:+=,-]*(?<! )\Z")
 
 
@@ -55,3 +57,8 @@ def plain_operand(text: str) -> bool:
     """Whether `<>` opens the file of this name and nothing else: `id|`, `>x` and `<&3` mean something to it (perlop,
     I/O Operators)."""
     return text == "-" or _OPERAND.match(text) is not None
+
+
+def plain_split(text: str) -> bool:
+    """Whether `-F` takes this for a pattern and for nothing else."""
+    return _SPLIT.match(text) is not None

@@ -191,6 +191,12 @@ def first(line, files=None, **changes):
         ("perl -pi -e 's/a/b/g' a.txt", {(f"{WS}/a.txt", "read"), (f"{WS}/a.txt", "write")}),
         ("perl -i.bak -pe 's/a/b/' a", {(f"{WS}/a", "read"), (f"{WS}/a", "write"), (f"{WS}/a.bak", "write")}),
         ("perl -0777 -ne 'print length' a", {(f"{WS}/a", "read")}),
+        ("perl -0777pe 's/a/b/' a", {(f"{WS}/a", "read")}),
+        ("perl -0pi -e 's/a/b/' a", {(f"{WS}/a", "read"), (f"{WS}/a", "write")}),
+        ("perl -0777i.bak -pe 's/a/b/' a", {(f"{WS}/a", "read"), (f"{WS}/a", "write"), (f"{WS}/a.bak", "write")}),
+        ("perl -l012 -F'\\t' -ane 'print $F[0]' a", {(f"{WS}/a", "read")}),
+        ("perl -F/,/ -lane 'print $F[0]' a", {(f"{WS}/a", "read")}),
+        ("perl -pe 's/a/b/;' -e 's/c/d/' a", {(f"{WS}/a", "read")}),
     ],
 )
 def test_a_proven_line_runs_nothing(line, paths):
@@ -210,6 +216,9 @@ def test_a_proven_line_runs_nothing(line, paths):
         "node -p \"$(cat y)\"", "perl -ne 'print' 'id|'", "perl -pe 's/a/b/' '>x'", "perl -ne print *", "perl -Mx -ne print a",
         "perl -d -ne print a", "perl -I. -ne print a", "perl -s -ne print a", "perl -i'../x/*' -pe 's/a/b/' a", "perl -pie 's/a/b/' a",
         "perl -F'(?{system 1})' -lane 'print $F[0]' a", "PERL5OPT=-Mx perl -ne print a", "perl -e 'print' -e 'system 1'",
+        "perl -ne print -0e 'exec id'", "perl -ne print -0I./lib -0MFoo a", "perl -0xFF -ne print a", "perl -0pe 'system 1' a",
+        "perl -pe 's/a/b/' -e 's/c/d/' a", "perl -F/x/,eval -ane print a", "perl -F/x/,unlink -ane print a",
+        "perl -F'/\\/' -ane 'print if /x/' a", "perl -F\"'x',eval,'\" -ane print a",
         "perl -x -ne print a", "perl -S -ne print a", "perl -ne \"$(cat y)\" a", "perl -pe 's/a/b/' \"$(cat y)\"",
     ],
 )  # fmt: skip
