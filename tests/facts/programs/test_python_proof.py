@@ -45,6 +45,8 @@ HARMLESS = [
     "import ast; t=ast.parse(open('x').read()); print([n.name for n in ast.walk(t) if isinstance(n, ast.FunctionDef)])",
     "import ast, sys\ntry:\n ast.parse(sys.stdin.read())\nexcept SyntaxError as e:\n print(e.lineno, e.msg)",
     "from ast import parse, unparse; print(unparse(parse('1 + 1')))",
+    "import xml.etree.ElementTree as E\ntry:\n E.parse('a')\nexcept E.ParseError as e:\n print(e)",
+    "from xml.etree.ElementTree import parse, ParseError\ntry:\n parse('a')\nexcept ParseError as e:\n print(e)",
     "import warnings; warnings.filterwarnings('ignore', category=DeprecationWarning); print(1)",
     "import difflib; print(difflib.SequenceMatcher(None, 'a', 'b').get_opcodes())", "import colorsys; print(colorsys.rgb_to_hsv(1, 0, 0))",
     "import gzip, bz2, lzma; print(gzip.decompress(b''), bz2.compress(b'a'), lzma.compress(b'a'))",
@@ -88,6 +90,8 @@ REFUSED = [
     "import ast; ast.parse('x is 1', '/etc/shadow')", "import ast; ast.parse('x is 1', filename='/etc/shadow')", "import ast; ast.parse(*['x', 'y'])",
     "import ast; ast.parse('x', **{'filename': 'y'})", "import ast; [*map(ast.parse, ['x is 1'], ['/etc/shadow'])]", "import ast; p = ast.parse",
     "from ast import parse; p = parse", "raise SyntaxError('x', ('/etc/shadow', 1, 1, None))", "try: pass\nexcept (SyntaxError, f()): pass",
+    "from xml.etree.ElementTree import ParseError; raise ParseError('invalid syntax', ('/etc/shadow', 1, 1, None, 1, 2, (1, 1, None)))",
+    "import xml.etree.ElementTree as E; e = E.ParseError", "from xml.etree.ElementTree import ParseError\ntry: pass\nexcept (ParseError,): pass",
     "import importlib.util; importlib.util.find_spec('a.b')", "import importlib.util; importlib.util.find_spec(x)", "import importlib.util as u; [*map(u.find_spec, ['a.b'])]",
     "import importlib.util as u; u.spec_from_file_location('a', 'a.py')", "import warnings; warnings.warn_explicit('x', UserWarning, '/etc/shadow', 1)",
     "import platform; f = platform.system", "import platform; platform.platform(1)", "import sqlite3; sqlite3.connect('x')", "import ssl; ssl.get_server_certificate(('x', 1))",
@@ -189,7 +193,8 @@ def test_a_proven_line_runs_nothing_and_says_what_it_reads():
 @pytest.mark.parametrize(
     "files",
     [["json.py"], ["json.pyc"], ["re.py"], ["traceback.py"], ["codecs.so"], ["JSON.py"], ["json.cpython-311-x86_64-linux-gnu.so"],
-     ["json/__init__.py"], ["encodings/__init__.pyc"], ["apport.py"], ["StringIO.py"], ["linecache.py"], ["_json.py"], ["_struct.abi3.so"], ["_datetime.py"]],
+     ["json/__init__.py"], ["encodings/__init__.pyc"], ["apport.py"], ["StringIO.py"], ["linecache.py"], ["_json.py"], ["_struct.abi3.so"], ["_datetime.py"],
+     ["_ast_unparse.py"], ["_py_warnings.pyc"], ["_not_yet.py"], ["_pyrepl/__init__.py"]],
 )  # fmt: skip
 def test_a_file_that_stands_in_for_a_module_ends_the_proof(files):
     world = {name: MadeFile(content=b"x") for name in files}

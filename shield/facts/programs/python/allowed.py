@@ -150,7 +150,7 @@ urllib.parse: parse_qs parse_qsl quote quote_from_bytes quote_plus unquote unquo
   urlencode urljoin urlparse urlsplit urlunparse urlunsplit
 uuid: NAMESPACE_DNS NAMESPACE_OID NAMESPACE_URL UUID uuid3 uuid4 uuid5
 warnings: catch_warnings filterwarnings resetwarnings simplefilter warn
-xml.etree.ElementTree: ParseError fromstring tostring
+xml.etree.ElementTree: fromstring tostring
 zlib: adler32 compress crc32 decompress
 """
 
@@ -174,11 +174,12 @@ STREAMS = frozenset(
 )
 
 # Names of modules that the modules above, or the interpreter when it reports an error, may import: where the directory
-# that is searched first holds such a name, other code runs. All of the standard library (3.8 to 3.14), what
-# Debian's and Ubuntu's hooks import, and names of Python 2 that its own modules import.
+# that is searched first holds such a name, other code runs. All of the standard library (3.8 to 3.14) but for files
+# whose names begin with an underscore, what Debian's and Ubuntu's hooks import, and names of Python 2 that its own
+# modules import.
 _SHADOWS_TEXT = """
 apport apport_python_hook apt apt_pkg problem_report packaging sitecustomize usercustomize exceptiongroup readline
-_virtualenv _distutils_hack distutils-precedence pyreadline StringIO UserDict UserList UserString cPickle cStringIO
+_distutils_hack _pyrepl distutils-precedence pyreadline StringIO UserDict UserList UserString cPickle cStringIO
 commands copy_reg dummy_thread dummy_threading exceptions htmlentitydefs markupbase md5 sets sha sre sre_compile
 sre_constants sre_parse strop thread urllib2 urlparse repr new HTMLParser ConfigParser Queue SocketServer cookielib
 httplib rfc822 mimetools multifile abc aifc annotationlib antigravity argparse array ast asynchat asyncio asyncore
@@ -197,11 +198,4 @@ tempfile termios textwrap threading time timeit tkinter token tokenize tomllib t
 types typing unicodedata unittest urllib uu uuid venv warnings wave weakref webbrowser winreg winsound wsgiref xdrlib
 xml xmlrpc xxlimited xxsubtype zipapp zipfile zipimport zlib zoneinfo
 """
-_INNER_TEXT = """
-_android_support _apple_support _colorize _datetime _hmac _interpchannels _interpqueues _interpreters _ios_support
-_opcode_metadata _pydatetime _pylong _pyrepl _suggestions _sysconfig _types _zstd _dummy_thread _dummy_threading
-_bootlocale _crypt _msi _nis _spwd _warnings _xxsubinterpreters _xxinterpchannels _contextvars _sha2 _sha256 _sha512
-"""
-SHADOWS = frozenset(
-    name.casefold() for name in (*_SHADOWS_TEXT.split(), *_INNER_TEXT.split(), *sys.stdlib_module_names)
-)
+SHADOWS = frozenset(name.casefold() for name in (*_SHADOWS_TEXT.split(), *sys.stdlib_module_names))

@@ -31,7 +31,11 @@ def runs_alone(base: str | None, place: Place, *, isolated: bool) -> bool:
 def may_shadow(name: str) -> bool:
     """Whether an entry of this name, where Python looks first, may stand in for a module of its library."""
     stem, dot, _ = name.partition(".")
-    return (stem.casefold() in SHADOWS or stem.startswith("_sysconfigdata")) and (not dot or name.endswith(_IMPORTED))
+    if dot and not name.endswith(_IMPORTED):
+        return False
+    # Every version has other inner modules (`_ast_unparse.py` from 3.14 on); packages among them are listed.
+    inner = bool(dot) and stem.startswith("_") and not stem.startswith("__")
+    return inner or stem.casefold() in SHADOWS
 
 
 def _shadows(name: str, base: str, place: Place) -> bool:

@@ -4,7 +4,7 @@ import ast
 
 from shield.facts.programs.python.processes import Started
 
-__all__ = ["CALLED", "UnlistedCallError", "called"]
+__all__ = ["CALLED", "CAUGHT", "UnlistedCallError", "called"]
 
 # They look for the processor by `uname -p` (Lib/platform.py), at once or when it is asked for.
 _UNAME_TEXT = """
@@ -13,7 +13,9 @@ platform.version
 """
 _UNAME = frozenset(_UNAME_TEXT.split())
 _PARSE_KEYWORDS = frozenset(("feature_version", "mode", "type_comments"))
-CALLED = frozenset(("ast.parse", "importlib.util.find_spec", *_UNAME))
+# Syntax errors: to make one would be to name a file, of which 3.14 shows a line. They may be caught.
+CAUGHT = frozenset(("SyntaxError", "xml.etree.ElementTree.ParseError"))
+CALLED = frozenset(("ast.parse", "importlib.util.find_spec", *_UNAME, *CAUGHT))
 
 
 class UnlistedCallError(Exception):

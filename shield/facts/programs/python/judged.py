@@ -24,15 +24,22 @@ _QUIET_FLAGS = frozenset("-c -m -B -E -s -S -I -P -u -q -b -bb -O -OO".split()) 
 
 
 def judge_python(
-    call: Invocation, code: str, words: list[Value], name: str, taken: frozenset[str] = frozenset()
+    call: Invocation,
+    code: str,
+    words: list[Value],
+    name: str,
+    taken: frozenset[str] = frozenset(),
+    *,
+    searches: bool = False,
 ) -> None:
     """Take `code`, run with `words` and `name` before them for its arguments, for what it is. `taken`: names that have
-    a meaning where it runs."""
+    a meaning where it runs; `searches`: it looks for modules in the directory, whatever the options say."""
     given = (name, *(word.text if word.fixed else None for word in words))
-    alone = stands_alone(call)
+    isolated = call.arguments.has("-I") and not searches
+    alone = stands_alone(call, isolated=isolated)
     proof = proven(code, given, lambda module: _projects_own(call, module), taken) if alone else None
     if proof is not None and not _brings_modules(call, proof.changed()):
-        _as_proven(call, proof, words)
+        _as_proven(call, proof, words, isolated=isolated)
     else:
         call.reading.run(RunsCode.INLINE)
         arguments(call, words)
@@ -41,8 +48,9 @@ def judge_python(
         inline(call, code, words)
 
 
-def stands_alone(call: Invocation) -> bool:
-    """Whether it is a Python 3 that nothing steers, and that finds its own library only."""
+def stands_alone(call: Invocation, *, isolated: bool | None = None) -> bool:
+    """Whether it is a Python 3 that nothing steers, and that finds its own library only. `isolated`: it does not look
+    for modules in the directory (None: as the options say)."""
     options, place = call.arguments, call.context.place
     if options.foreign or call.reading.loose or not _PYTHON.match(call.name):
         return False
@@ -51,10 +59,11 @@ def stands_alone(call: Invocation) -> bool:
         quiet = pattern is not None and value is not None and value.fixed and pattern.fullmatch(value.text)
         if option.name not in _QUIET_FLAGS and not quiet:
             return False
-    return all(runs_alone(base, place, isolated=options.has("-I")) for base in call.context.bases)
+    isolated = options.has("-I") if isolated is None else isolated
+    return all(runs_alone(base, place, isolated=isolated) for base in call.context.bases)
 
 
-def as_computed(call: Invocation, uses: tuple[FileUse, ...]) -> None:
+def as_computed(call: Invocation, uses: tuple[FileUse, ...], *, isolated: bool | None = None) -> None:
     """It runs nothing of anyone's, and does no more than `uses` to files."""
     reading = call.reading
     # The table knows only that an option brings code.
@@ -62,13 +71,13 @@ def as_computed(call: Invocation, uses: tuple[FileUse, ...]) -> None:
     reading.operations = {Operation.EXECUTE}
     for use in uses:
         reading.path(Value(text=use.path, head=use.path), use.access, recursive=use.recursive)
-    if not call.arguments.has("-I"):
+    if not (call.arguments.has("-I") if isolated is None else isolated):
         # It holds as long as nothing in the directory takes the name of a module.
         reading.path(Value(text=".", head="."), Access.EXECUTE)
 
 
-def _as_proven(call: Invocation, proof: Proof, words: list[Value]) -> None:
-    as_computed(call, proof.files)
+def _as_proven(call: Invocation, proof: Proof, words: list[Value], *, isolated: bool) -> None:
+    as_computed(call, proof.files, isolated=isolated)
     call.reading.nested += [_command(call.name, each) for each in proof.commands]
     if proof.modules:
         call.reading.run(RunsCode.WORKSPACE)

@@ -1,5 +1,6 @@
 """`python -m MODULE`: modules of the library as the programs that they are, tools, and modules of the project."""
 
+import re
 import sys
 from dataclasses import replace
 
@@ -92,7 +93,7 @@ def _library(call: Invocation, name: str, module: Module, words: list[Value], de
         case Does.TELLS if stands_alone(call) and _tells(call, module, words):
             pass
         case Does.TIMES if (code := _statements(module, words)) is not None:
-            judge_python(call, code, [], "-m", _TIMES)
+            judge_python(call, code, [], "-m", _TIMES, searches=True)  # Lib/timeit.py: `sys.path.insert(0, os.curdir)`
         case Does.TIMES | Does.PROMPTS:
             reading.run(RunsCode.INLINE)
             arguments(call, words)
@@ -119,7 +120,7 @@ def _works(call: Invocation, name: str, words: list[Value]) -> None:
         reading.unknown.append("what `python -m venv --upgrade-deps` fetches is pinned by nothing")
     elif name == "venv" and any(text.startswith("--c") for text in texts):
         cleared(call, words, "python -m venv --clear")
-    elif name == "pydoc" and any(text[:2] in ("-b", "-p", "-n") for text in texts):
+    elif name == "pydoc" and any(re.match(r"-w*[bpn]", text) for text in texts):
         reading.unknown.append("`python -m pydoc` may serve files to others")
     if name.startswith("unittest"):
         _tool(call, "unittest", words)
@@ -131,6 +132,8 @@ def _tells(call: Invocation, module: Module, words: list[Value]) -> bool:
     """Whether it does no more than print, with what it reads and writes added."""
     uses: list[FileUse] = []
     operands: list[Value] = []
+    if any(word.text == "--" for word in words):
+        return False  # what follows is no option
     rest = words
     while rest:  # argparse takes options behind operands, too
         split = module.split(rest)
@@ -207,6 +210,7 @@ def _queries(call: Invocation, words: list[Value]) -> None:
     arguments(call, words)
 
 
+_EXTRACTS = re.compile(r"-v*e")  # in one word, the archive right behind
 _LISTS = ("-l", "--list", "-t", "--test")
 _MAKES = ("-c", "--create")
 
@@ -218,7 +222,7 @@ def _packs(call: Invocation, module: Module, words: list[Value]) -> None:
     verb = next((text for text in texts if text in (*_LISTS, *_MAKES)), None)
     if verb is None or module.flags.intersection(texts) or not all(word.fixed for word in words):
         reading.run(RunsCode.WORKSPACE)
-        if any(text.startswith(("-e", "--e")) for text in texts):
+        if any(text.startswith("--e") or _EXTRACTS.match(text) for text in texts):
             reading.unknown.append("which files and links the archive holds is not known")
             reading.reshapes = True
         arguments(call, words)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from shield.facts.programs.python.allowed import LISTED
-from shield.facts.programs.python.called import CALLED, UnlistedCallError, called
+from shield.facts.programs.python.called import CALLED, CAUGHT, UnlistedCallError, called
 from shield.facts.programs.python.code import python_tree
 from shield.facts.programs.python.files import Files, FileUse, UnnamedFileError, bindings
 from shield.facts.programs.python.names import Names, UnlistedNameError
@@ -143,8 +143,7 @@ class _Checker:
             case ast.Try(body=body, handlers=handlers, orelse=other, finalbody=last):
                 self._block(body, other, last)
                 for handler in handlers:
-                    # To make one would be to name a file, of which a line is shown.
-                    if not (isinstance(handler.type, ast.Name) and handler.type.id == "SyntaxError"):
+                    if handler.type is None or self._function(handler.type) not in CAUGHT:
                         self._optional(handler.type)
                     self._block(handler.body)
             case ast.FunctionDef(args=args, body=body, decorator_list=[], returns=returns) if not _generic(node):
@@ -284,9 +283,7 @@ class _Checker:
 
     def _call(self, node: ast.Call) -> None:
         function = node.func
-        name = self._names.dotted(function)
-        if isinstance(function, ast.Name) and not name and not self._names.is_own(function.id):
-            name = function.id
+        name = self._function(function)
         if name in STARTS:
             self._commands.append(started(node))
             return
@@ -312,6 +309,11 @@ class _Checker:
             if keyword.arg in ("opener", "object_pairs_hook") or (keyword.arg or "").startswith("_"):
                 raise _RefusedError
             self._value(keyword.value)
+
+    def _function(self, node: ast.expr) -> str:
+        """The name of what is called or caught: of a part of a module, or a builtin; empty for everything else."""
+        name = self._names.dotted(node)
+        return node.id if isinstance(node, ast.Name) and not name and not self._names.is_own(node.id) else name
 
     def _shown(self, node: ast.expr) -> None:
         """A value that is only looked at: then it may be one that the process shares, or a path object."""
