@@ -1,12 +1,21 @@
-"""Folders that a program empties before it makes an environment in them: of what is none yet, that is said."""
+"""Folders that a program empties before it writes into them: where something else may be lost, that is said."""
 
+import posixpath
 from collections.abc import Iterable
 
 from shield.facts.paths import resolve_path
 from shield.facts.programs.invocation import Invocation
+from shield.facts.programs.mention import bases_of
 from shield.facts.programs.reading import Value
 
-__all__ = ["cleared"]
+__all__ = ["cleared", "emptied"]
+
+# Names of what tools make again.
+_MADE_TEXT = """
+_build _site .cache .coverage .eslintcache .next .nyc_output .output .parcel-cache .stylelintcache .tmp build coverage
+dist htmlcov playwright-report site storybook-static target test-results
+"""
+_MADE = frozenset(_MADE_TEXT.split())
 
 
 def cleared(call: Invocation, words: Iterable[Value], program: str) -> None:
@@ -19,3 +28,13 @@ def cleared(call: Invocation, words: Iterable[Value], program: str) -> None:
             marked = resolve_path(f"{raw}/pyvenv.cfg", place, base=base, expand_tilde=False)
             if not word.fixed or found.path is None or (found.exists and not marked.exists):
                 call.reading.unknown.append(f"`{program}` deletes all that is in `{word.text[:80]}`")
+
+
+def emptied(call: Invocation, value: Value, program: str) -> None:
+    """`program` deletes what `value` names before it writes there: of what tools make again it may."""
+    for base in bases_of(call):
+        raw = value.text if value.text.startswith("/") else f"./{value.text}"
+        found = resolve_path(raw, call.context.place, base=base, expand_tilde=False)
+        if value.fixed and found.path is not None and (not found.exists or posixpath.basename(found.path) in _MADE):
+            continue
+        call.reading.unknown.append(f"`{program}` deletes all that is in `{value.text[:80]}`")

@@ -63,4 +63,4 @@ def arguments(call: Invocation, words: list[Value]) -> None:
     """What a script is given: it may read or write whatever the words name."""
     for word in words:
         dashed = (word.text if word.fixed else word.head).startswith("-")
-        mention(call, word, Access.READ, *(() if dashed else (Access.WRITE,)))
+        mention(call, word, Access.READ, *(() if dashed else (Access.WRITE,)), doubtful=dashed)

@@ -27,8 +27,8 @@ __all__ = ["INTERPRETERS"]
 def _shell(call: Invocation) -> bool:
     """sh and kin: `-c STRING` is read as a script of its own, everything else is code that is not seen."""
     reading, words = call.reading, list(call.words)
-    if only_version(call):
-        return True
+    if len(words) == 1 and words[0].fixed and words[0].text in ("--version", "--help"):
+        return True  # `-h` and `-V` are options that change how it reads what it is fed
     string = False
     while words:
         word = words[0]
@@ -139,7 +139,9 @@ def _java(call: Invocation) -> bool:
     if only_version(call) or all(word.fixed and word.text in ("-version", "--version") for word in call.words):
         return True
     call.reading.run(RunsCode.WORKSPACE)
-    if call.arguments.foreign and any(not flag.startswith(("-X", "-D")) for flag in call.arguments.foreign):
+    foreign = call.arguments.foreign
+    # `-XX:OnError=COMMAND`, `-XX:OnOutOfMemoryError=COMMAND`
+    if any(not flag.startswith(("-X", "-D")) or flag.startswith("-XX:On") for flag in foreign):
         call.reading.run(RunsCode.INLINE)
     arguments(call, list(call.words))
     return True

@@ -9,9 +9,9 @@ import re
 from shield.facts.programs.reading import Reading, Value
 from shield.types import Access, RunsCode
 
-__all__ = ["URL", "mention_value", "mention_within", "search_path"]
+__all__ = ["PIECES", "URL", "mention_value", "mention_within", "search_path"]
 
-_PIECES = re.compile(r"[\s=,:;@|&<>!%+^\"'`()\[\]{}\\]+")
+PIECES = re.compile(r"[\s=,:;@|&<>!%+^\"'`()\[\]{}\\]+")
 URL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://[^/\s\"'\\][^\s\"'\\]*")
 _FILE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:/{3,}")
 _RELATIVE_URL = re.compile(r"sqlite(?:\+[a-z0-9]+)?:///(?!/)")  # RFC 3986 has none; SQLAlchemy's are relative
@@ -47,13 +47,13 @@ def mention_value(reading: Reading, value: Value | None, *, home: str) -> None:
 def _leading_out(text: str) -> set[str]:
     """Every piece of the word that is absolute, in a home, or climbs."""
     text = _FILE_URL.sub(" /", URL.sub(" ", _RELATIVE_URL.sub(" ", text)))
-    found = {piece for piece in _PIECES.split(text) if _leads_out(piece)}
+    found = {piece for piece in PIECES.split(text) if _leads_out(piece)}
     if text.startswith("-") and not text.startswith("--"):
         # `-I../x`, `-I/x`, `-isystem/x`: which letters are the option's is not known.
-        rest = _PIECES.split(text[2:])[0] if len(text) > 2 else ""
+        rest = PIECES.split(text[2:])[0] if len(text) > 2 else ""
         found |= {rest} if _leads_out(rest) else set()
         joined = _JOINED.match(text)
-        found |= {_PIECES.split(joined[1])[0]} if joined else set()
+        found |= {PIECES.split(joined[1])[0]} if joined else set()
     return found
 
 

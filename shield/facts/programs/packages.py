@@ -16,9 +16,9 @@ from shield.facts.paths import resolve_path, resolved_roots
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.javascript.lock import names_all
 from shield.facts.programs.library import models
-from shield.facts.programs.mention import mention
+from shield.facts.programs.mention import bases_of, mention
 from shield.facts.programs.model import Use
-from shield.facts.programs.project import bases_of, own_program
+from shield.facts.programs.project import own_program
 from shield.facts.programs.reading import Value
 from shield.facts.programs.requirements import read_requirements
 from shield.facts.programs.scripts import run_script

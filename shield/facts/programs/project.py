@@ -6,23 +6,26 @@ tools of the project's own that they start.
 
 import posixpath
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
 from types import MappingProxyType
 
 from shield.facts.filesystem import FileKind
 from shield.facts.paths import resolve_path
-from shield.facts.programs.cleared import cleared
+from shield.facts.programs.cleared import cleared, emptied
 from shield.facts.programs.forwarding import glimpse
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.leading import mention_value
-from shield.facts.programs.mention import mention
+from shield.facts.programs.library import models
+from shield.facts.programs.listed import abbreviated, listed
+from shield.facts.programs.mention import bases_of, mention
 from shield.facts.programs.model import Option, Use
 from shield.facts.programs.reading import Value
 from shield.facts.programs.recipes import made_by_rules, package_scripts, rules_of
 from shield.facts.programs.scripts import run_script
 from shield.types import Access, Operation, RunsCode
 
-__all__ = ["PROJECT", "bases_of", "own_program"]
+__all__ = ["PROJECT", "own_program"]
 
 # make(1) hands the values of its variables and most of its recipes to a shell.
 _SHELL_MARKS = frozenset("$`;|&<>\n")
@@ -34,12 +37,14 @@ def _project(call: Invocation) -> bool:
     subcommand of the entry, which then says how the rest is read."""
     reading, words = call.reading, list(call.words)
     operands: list[Value] = []
-    edits = empties = False
+    edits = empties = doubtful = False
     while words:
         word = words.pop(0)
         text = word.text if word.fixed else word.head
         if word.fixed and text == "--":
             operands.extend(words)
+            if call.name == "cmake":
+                _made_of(call, words)  # `cmake --build build -- …`
             break
         if not text.startswith("-") or text == "-":
             sub = (call.model.subcommands or {}).get(text) if word.fixed else None
@@ -47,26 +52,28 @@ def _project(call: Invocation) -> bool:
             if sub is not None and (not operands or sub.asks is not None or sub.runs is RunsCode.FETCHED):
                 call.read_as(f"{call.name} {text}", sub, tuple(words))
                 return True
+            if doubtful:
+                mention(call, word, Access.READ, doubtful=True)
             operands.append(word)
+            doubtful = False
             continue
         reading.flags.append(text.partition("=")[0])
-        option, value = _option(call, word, words)
-        if option is None:
+        found = listed(call, word, words)
+        # It may take the next word for its value.
+        doubtful = not found and "=" not in text
+        if not found:
             if call.model.verbs and not operands:
                 reading.unknown.append(f"what `{text[:80]}` is to `{call.name[:80]}` is not known")
-            mention(call, word, Access.READ)
-            continue
-        reading.run(option.runs)
-        reading.operations |= option.adds
-        edits |= Operation.WRITE in option.adds
-        empties |= Operation.DELETE in option.adds
-        if value is not None and option.value is not None:
-            _use(call, option.value, value)
+            abbreviated(call, text.partition("=")[0])
+            mention(call, word, Access.READ, doubtful=True)
+        for option, value in found:
+            _given(call, option, value)
+            edits |= Operation.WRITE in option.adds
+            empties |= Operation.DELETE in option.adds and option.value is None
     edits |= call.model.rest is Use.EDIT
     if call.model.verbs and call.model.subcommands is not None and operands:
         reading.unknown.append(f"what `{call.name[:80]} {operands[0].text[:80]}` does is not known")
-    for word in operands:
-        mention(call, word, Access.READ, *([Access.WRITE] if edits else []))
+    _operands(call, operands, Access.READ, *([Access.WRITE] if edits else []))
     if empties:
         cleared(call, operands, f"{call.name} --clear")
     _scripts(call, operands)
@@ -77,17 +84,49 @@ def _project(call: Invocation) -> bool:
     return True
 
 
+def _operands(call: Invocation, operands: list[Value], *accesses: Access) -> None:
+    for word in operands:
+        if call.name in _LABELLED and word.fixed and _LABEL.fullmatch(word.text):
+            continue
+        mention(call, word, *accesses)
+        call.reading.unknown += [
+            f"`{call.name[:80]}`: {why}"
+            for pattern, why in call.model.guarded.items()
+            if not word.fixed or fnmatchcase(word.text, pattern)
+        ]
+
+
+def _given(call: Invocation, option: Option, value: Value | None) -> None:
+    """Take an option of the entry for what it does."""
+    reading = call.reading
+    reading.run(option.runs)
+    reading.operations |= option.adds
+    if option.asks is not None:
+        reading.unknown.append(f"`{call.name[:80]} {option.name}`: {option.asks}")
+    if value is not None and option.value is not None:
+        _use(call, option.value, value)
+        if Operation.DELETE in option.adds:
+            emptied(call, value, f"{call.name} {option.name}")
+
+
+# `//pkg:target`, `@repository//…`: what these build by name, and no path.
+_LABELLED = frozenset(("bazel", "bazelisk", "buck2", "pants"))
+_LABEL = re.compile(r"-?@{0,2}[\w.~+-]*//[\w./:*+-]*")
 _STARTS_SCRIPTS = frozenset(("tsx", "ts-node", "bun run"))
 _MAVEN = frozenset(("mvn", "mvnw"))
 
 
 def _plugins(call: Invocation, goals: list[Value]) -> None:
-    """Maven runs the goal of any plugin by its coordinates; the goals of `exec` run what its properties say."""
+    """Maven runs the goal of any plugin by its coordinates; those of some run what properties say, and `help:system`
+    shows the environment."""
+    told = any(word.text.startswith("-D") and re.search(r"\b(?:env|settings)\b", word.text) for word in call.words)
     for goal in goals:
+        if goal.text in ("help:system", "help:effective-settings") or (goal.text == "help:evaluate" and told):
+            call.reading.unknown.append(f"`mvn {goal.text}` shows the environment, or the user's own settings")
         if goal.text.count(":") > 1:
             call.reading.run(RunsCode.FETCHED)
             call.reading.unknown.append(f"`{goal.text[:80]}` may be a plugin that the project does not name")
-        elif goal.text.startswith("exec:"):
+        elif goal.text.startswith(("exec:", "gmaven:", "gmavenplus:", "groovy:", "jshell:")):
             call.reading.run(RunsCode.INLINE)
 
 
@@ -124,27 +163,6 @@ def _use(call: Invocation, use: Use, value: Value) -> None:
         call.reading.use(use, value)
 
 
-def _option(call: Invocation, word: Value, words: list[Value]) -> tuple[Option | None, Value | None]:
-    """The entry's option that `word` is, with its value: after `=`, in the same word, or the next one."""
-    options = call.model.options
-    if not word.fixed:
-        return None, None
-    name, equals, tail = word.text.partition("=")
-    option = options.get(name)
-    if option is None and not name.startswith("--") and len(word.text) > 2:
-        option = options.get(word.text[:2])
-        if option is None or option.value is None:
-            return None, None
-        return option, Value(text=word.text[2:], head=word.text[2:])
-    if option is None or option.value is None:
-        return option, None
-    if equals:
-        return option, Value(text=tail, head=tail)
-    if option.joined or not words:
-        return option, None
-    return option, words.pop(0)
-
-
 _MAKE_VALUES = frozenset(("-C", "--directory", "-I", "--include-dir", "-o", "--old-file", "-W", "--what-if", "--eval"))
 _SHELL_CALL = re.compile(r"\$[({]shell\s+([^(){}]*)[)}]")
 
@@ -155,8 +173,15 @@ def _recipe(text: str) -> list[str]:
 
 
 def _make(call: Invocation) -> bool:
+    _made_of(call, call.words)
+    _project(call)
+    _recipes(call)
+    return True
+
+
+def _made_of(call: Invocation, words: Iterable[Value]) -> None:
     """make(1): `NAME=value` words set variables, which its recipes hand to a shell."""
-    for word in call.words:
+    for word in words:
         if not word.fixed:
             continue
         if "=" in word.text and not word.text.startswith("-") and _SHELL_MARKS & set(word.text):
@@ -167,10 +192,8 @@ def _make(call: Invocation) -> bool:
             call.reading.run(RunsCode.INLINE)
             call.reading.nested += glimpse(call.name, [value])
         elif name == "--eval":
+            call.reading.run(RunsCode.INLINE)
             call.reading.nested += glimpse(call.name, [*_SHELL_CALL.findall(value), *_recipe(value)])
-    _project(call)
-    _recipes(call)
-    return True
 
 
 def _recipes(call: Invocation) -> None:
@@ -219,17 +242,6 @@ def own_program(call: Invocation, word: Value, folders: tuple[str, ...] = _ENVIR
     return Value(text=path, head="/") if path is not None else word
 
 
-def bases_of(call: Invocation) -> tuple[str | None, ...]:
-    """The directories in which a command that it starts would stand, `-C` and kin included."""
-    moved = call.reading.moved
-    if moved is None:
-        return call.context.bases
-    if not moved.fixed:
-        return (None,)
-    place = call.context.place
-    return tuple(resolve_path(moved.text, place, base=base, expand_tilde=False).path for base in call.context.bases)
-
-
 def _installed(call: Invocation, base: str | None, name: str, folders: tuple[str, ...]) -> str | None:
     place = call.context.place
     for folder in folders if base is not None else ():
@@ -242,10 +254,36 @@ def _installed(call: Invocation, base: str | None, name: str, folders: tuple[str
 
 def _environment(call: Invocation) -> bool:
     """`poetry run`, `bundle exec` and kin: the words are a command, started in the project's environment."""
-    words = list(call.operands)
+    for option, value in call.arguments.given:
+        if value is not None and Operation.DELETE in option.adds:
+            emptied(call, value, f"{call.name} {option.name}")
+    words = _behind_dashes(call)
+    if words and words[0].fixed and words[0].text in (call.model.subcommands or {}):
+        return False
     if words:
         call.command([own_program(call, words[0]), *words[1:]])
     return True
 
 
-PROJECT: Mapping[str, Special] = MappingProxyType({"project": _project, "make": _make, "environment": _environment})
+def _behind_dashes(call: Invocation) -> list[Value]:
+    """The words of the command: where there is a `--`, those behind it."""
+    words = list(call.operands)
+    at = next((index for index, word in enumerate(words) if word.text == "--"), -1)
+    dashed = at > 0 and not any(word.text.startswith("-") for word in words[:1])
+    return words if dashed else words[at + 1 :]
+
+
+def _built(call: Invocation) -> bool:
+    """`stack exec`, `dune exec`: a program that the project has built, of any name, or one that everybody knows."""
+    words = _behind_dashes(call)
+    if words and words[0].fixed and posixpath.basename(words[0].text) in models():
+        call.command(words)
+    else:
+        for word in words:
+            mention(call, word, Access.READ, doubtful=True)
+    return True
+
+
+PROJECT: Mapping[str, Special] = MappingProxyType(
+    {"project": _project, "make": _make, "environment": _environment, "built": _built}
+)

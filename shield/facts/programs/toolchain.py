@@ -13,7 +13,20 @@ from shield.types import Access, Operation, RunsCode
 __all__ = ["TOOLCHAIN"]
 
 # gcc(1), clang(1), rustc(1): these name a program that is started in place of one of the compiler's own.
-_STARTS = ("-wrapper", "-fuse-ld=", "--ld-path", "-specs", "-no-integrated", "-fplugin", "-load", "-Xclang", "-C", "-Z")
+_STARTS = (
+    "-wrapper",
+    "-fmodule-mapper",
+    "--codegen",
+    "-fuse-ld=",
+    "--ld-path",
+    "-specs",
+    "-no-integrated",
+    "-fplugin",
+    "-load",
+    "-Xclang",
+    "-C",
+    "-Z",
+)
 _OUTPUT = frozenset(("-o", "-MF", "--output", "-dumpdir", "--out-dir", "-aux-info"))
 
 _SOURCES = (".c", ".cc", ".cpp", ".cxx", ".C", ".m", ".mm", ".rs", ".s", ".S", ".i", ".ii", ".o", ".a")
@@ -39,9 +52,9 @@ def _compiler(call: Invocation) -> bool:
             reading.caution()
         elif word.fixed and text.startswith(_STARTS):
             mention(call, word)
-            if text.startswith("-wrapper") or "linker" in text or "ld-path" in text:
+            if text.startswith(("-wrapper", "-fmodule-mapper")) or "linker" in text or "ld-path" in text:
                 reading.run(RunsCode.INLINE)
-            if text == "-C" and words:
+            if text in ("-C", "--codegen") and words:
                 value = words.pop(0)
                 mention(call, value)
                 if "linker" in value.text:
@@ -49,12 +62,29 @@ def _compiler(call: Invocation) -> bool:
         elif word.fixed and text.endswith(_SOURCES) and not text.startswith("-"):
             reading.path(word, Access.READ)  # there or not yet: what is made of it depends on it
         else:
-            mention(call, word, Access.READ)
+            if text.startswith(("-working-directory", "--working-directory")):
+                reading.unknown.append(f"where the paths of `{call.name[:80]}` start is not known")
+            mention(call, word, Access.READ, doubtful=True)
+    return True
+
+
+def _jar(call: Invocation) -> bool:
+    """jar: archives are written and listed; what one that is unpacked would write is not known."""
+    reading, words = call.reading, list(call.words)
+    first = words[0] if words else None
+    unpacks = first is None or not first.fixed or (not first.text.startswith("--") and "x" in first.text)
+    if unpacks or any(not word.fixed or word.text.startswith(("--e", "-x")) for word in words):
+        reading.unknown.append("which files and links the archive holds is not known")
+        reading.reshapes = True
+    for word in words:
+        mention(call, word, Access.READ, Access.WRITE, doubtful=True)
     return True
 
 
 def _toolchain(call: Invocation) -> bool:
     """cargo: `+NAME` before everything else chooses a toolchain, which rustup may fetch first."""
+    if any("linker=" in word.text for word in call.words):
+        call.reading.run(RunsCode.INLINE)
     first = call.words[0] if call.words else None
     if first is None or not first.text.startswith("+"):
         return False
@@ -76,6 +106,13 @@ def _go_run(call: Invocation) -> bool:
     return PROJECT["project"](call)
 
 
+def _go_build(call: Invocation) -> bool:
+    """go build, go test: `-ldflags=-extld=…` names a program that links."""
+    if any("extld=" in word.text for word in call.words):
+        call.reading.run(RunsCode.INLINE)
+    return PROJECT["project"](call)
+
+
 def _go_env(call: Invocation) -> bool:
     """go env: `-w` and `-u` change the user's own settings."""
     if any(not word.fixed or word.text.startswith(("-w", "-u", "--w", "--u")) for word in call.words):
@@ -84,5 +121,12 @@ def _go_env(call: Invocation) -> bool:
 
 
 TOOLCHAIN: Mapping[str, Special] = MappingProxyType(
-    {"compiler": _compiler, "toolchain": _toolchain, "go_run": _go_run, "go_env": _go_env}
+    {
+        "compiler": _compiler,
+        "jar": _jar,
+        "toolchain": _toolchain,
+        "go_build": _go_build,
+        "go_run": _go_run,
+        "go_env": _go_env,
+    }
 )

@@ -1,0 +1,60 @@
+"""Words of tools that are no path as a whole: which secret they name, and what they may write that others go by."""
+
+from dataclasses import replace
+
+import pytest
+
+from model_world import WORLD, WS
+from shell_world import accesses
+from shield.facts.made import MadeFile, MadeFiles
+from shield.facts.programs.library import models
+from shield.facts.shell import analyse
+
+FILES = {
+    ".env": MadeFile(content=b"SECRET=1\n"),
+    ".git/config": MadeFile(content=b"x"),
+    ".github/workflows/ci.yml": MadeFile(content=b"x"),
+    "AGENTS.md": MadeFile(content=b"x"),
+    "src/a.py": MadeFile(content=b"x"),
+}
+SECRET = [
+    "mypy @.env", "pytest @.env", "ruff check @./.env", "clang-format -style=file:.env a.c", "gcc -Wl,-T,.env a.c", "gcc -Wa,@.env a.c",
+    "make MAKEFILES=.env", "php -d auto_prepend_file=.env x.php", "yamllint -d '{extends: .env}' .", "python3 x.py --file=a:.env",
+]  # fmt: skip
+WRITTEN = [
+    ("pytest --cov-report=html:.git/hooks", ".git/hooks"), ("pytest -o log_file=.git/config", ".git/config"), ("gcc -MF.git/config a.c", ".git/config"),
+    ("gcc -Wp,-MD,.git/config a.c", ".git/config"), ("rustc --emit=dep-info=.git/config x.rs", ".git/config"), ("tsc --generateTrace .git/hooks", ".git/hooks"),
+    ("mvn -l .git/config test", ".git/config"), ("sphinx-build docs .git/hooks", ".git/hooks"), ("golangci-lint run --output.json.path=.git/config", ".git/config"),
+    ("pytest --unlisted .github/workflows/ci.yml", ".github/workflows/ci.yml"), ("eslint --unlisted=AGENTS.md src", "AGENTS.md"), ("python3 x.py --out=AGENTS.md", "AGENTS.md"),
+    ("make -C src OUT=../.git/config", "../.git/config"), (f"mypy --x-report={WS}/.git/config", f"{WS}/.git/config"), ("ld -Map .GIT/config a.o", ".GIT/config"),
+]  # fmt: skip
+HARMLESS = [
+    "flake8 --exclude .git,__pycache__ src", "codespell --skip='./.git/*' src", "mypy --strict src/a.py", "prettier --check AGENTS.md",
+    "pytest -x src/a.py", "yamllint .github/workflows/ci.yml", "pre-commit run --files .github/workflows/ci.yml AGENTS.md", "gcc -O2 -o app src/a.c",
+]  # fmt: skip
+
+
+PROGRAMS = frozenset(name for name in models() if "/" not in name and name not in (".", "[", ":"))
+
+
+def facts(line, files):
+    return analyse(line, replace(WORLD, files=MadeFiles(files, programs=PROGRAMS)))
+
+
+@pytest.mark.parametrize("line", SECRET)
+def test_a_part_of_a_word_that_names_a_secret_is_read(line):
+    assert (f"{WS}/.env", "read") in accesses(facts(line, FILES))
+    without = {name: file for name, file in FILES.items() if name != ".env"}
+    assert (f"{WS}/.env", "read") not in accesses(facts(line, without))
+
+
+@pytest.mark.parametrize(("line", "name"), WRITTEN)
+def test_what_others_go_by_may_be_written(line, name):
+    assert name in {path.raw for path in facts(line, FILES).paths if path.access == "write"}
+
+
+@pytest.mark.parametrize("line", HARMLESS)
+def test_what_is_left_out_or_only_read_is_not_written(line):
+    written = {path.raw for path in facts(line, FILES).paths if path.access == "write"}
+    assert written <= {"app"}
+    assert not facts(line, FILES).unknown
