@@ -15,7 +15,7 @@ from shield.facts.programs.leading import PIECES, URL, mention_within
 from shield.facts.programs.reading import Value
 from shield.types import Access
 
-__all__ = ["bases_of", "mention"]
+__all__ = ["bases_of", "leaves_out", "mention"]
 
 _MAX_WORD = 4_096
 _MAX_PIECES = 32
@@ -27,6 +27,7 @@ workspace_policy
 """
 _LED = frozenset(_LED_TEXT.split())
 _GLOB = re.compile(r"[*?\[]")
+_LEAVES_OUT = re.compile(r"--?(?:[a-z]+-)*(?:exclude|ignore|omit|skip)s?(?:-(?:dir|glob|pattern)s?)?")
 
 
 def mention(call: Invocation, word: Value, *accesses: Access, doubtful: bool = False) -> None:
@@ -53,7 +54,13 @@ def mention(call: Invocation, word: Value, *accesses: Access, doubtful: bool = F
             if _is_path(call, value):
                 reading.path(Value(text=value, head=value), Access.READ)
     mention_within(reading, text, home=call.context.place.home)
-    _meant(call, text, doubtful=doubtful)
+    if not leaves_out(text.partition("=")[0]):
+        _meant(call, text, doubtful=doubtful)
+
+
+def leaves_out(name: str) -> bool:
+    """Whether by its name an option says what a tool has nothing to do with: `--exclude .git,.env`."""
+    return _LEAVES_OUT.fullmatch(name) is not None
 
 
 def _meant(call: Invocation, text: str, *, doubtful: bool) -> None:

@@ -18,7 +18,7 @@ from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.leading import mention_value
 from shield.facts.programs.library import models
 from shield.facts.programs.listed import abbreviated, listed
-from shield.facts.programs.mention import bases_of, mention
+from shield.facts.programs.mention import bases_of, leaves_out, mention
 from shield.facts.programs.model import Option, Use
 from shield.facts.programs.reading import Value
 from shield.facts.programs.recipes import made_by_rules, package_scripts, rules_of
@@ -37,7 +37,8 @@ def _project(call: Invocation) -> bool:
     subcommand of the entry, which then says how the rest is read."""
     reading, words = call.reading, list(call.words)
     operands: list[Value] = []
-    edits = empties = doubtful = False
+    edits = empties = False
+    unlisted = ""  # the option right before, which may take the next word for its value
     while words:
         word = words.pop(0)
         text = word.text if word.fixed else word.head
@@ -52,15 +53,17 @@ def _project(call: Invocation) -> bool:
             if sub is not None and (not operands or sub.asks is not None or sub.runs is RunsCode.FETCHED):
                 call.read_as(f"{call.name} {text}", sub, tuple(words))
                 return True
-            if doubtful:
-                mention(call, word, Access.READ, doubtful=True)
-            operands.append(word)
-            doubtful = False
+            if leaves_out(unlisted) and "," in text:
+                mention_value(reading, word, home=call.context.place.home)
+            else:
+                if unlisted:
+                    mention(call, word, Access.READ, doubtful=True)
+                operands.append(word)
+            unlisted = ""
             continue
         reading.flags.append(text.partition("=")[0])
         found = listed(call, word, words)
-        # It may take the next word for its value.
-        doubtful = not found and "=" not in text
+        unlisted = "" if found or "=" in text else text
         if not found:
             if call.model.verbs and not operands:
                 reading.unknown.append(f"what `{text[:80]}` is to `{call.name[:80]}` is not known")
@@ -103,7 +106,9 @@ def _given(call: Invocation, option: Option, value: Value | None) -> None:
     reading.operations |= option.adds
     if option.asks is not None:
         reading.unknown.append(f"`{call.name[:80]} {option.name}`: {option.asks}")
-    if value is not None and option.value is not None:
+    if value is not None and option.value is Use.TEXT and leaves_out(option.name):
+        mention_value(reading, value, home=call.context.place.home)
+    elif value is not None and option.value is not None:
         _use(call, option.value, value)
         if Operation.DELETE in option.adds:
             emptied(call, value, f"{call.name} {option.name}")

@@ -53,6 +53,23 @@ def test_what_others_go_by_may_be_written(line, name):
     assert name in {path.raw for path in facts(line, FILES).paths if path.access == "write"}
 
 
+LEFT_OUT = [
+    "flake8 --exclude .git,.env src", "flake8 --exclude=.git,.env src", "codespell --skip .git,.env src", "eslint --ignore-pattern=.env src", "black --extend-exclude '.env' src",
+    "pytest --ignore=.env",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", LEFT_OUT)
+def test_what_a_tool_has_nothing_to_do_with_is_not_read(line):
+    found = accesses(facts(line, FILES))
+    assert not {(f"{WS}/.env", "read"), (f"{WS}/.git", "write")} & found
+
+
+@pytest.mark.parametrize("line", ["codespell --ignore-words=.env src", "flake8 --excluded .git,.env src"])
+def test_a_file_of_what_is_left_out_is_read(line):
+    assert (f"{WS}/.env", "read") in accesses(facts(line, FILES))
+
+
 @pytest.mark.parametrize("line", HARMLESS)
 def test_what_is_left_out_or_only_read_is_not_written(line):
     written = {path.raw for path in facts(line, FILES).paths if path.access == "write"}
