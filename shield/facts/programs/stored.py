@@ -177,7 +177,8 @@ def harmless(text: str) -> bool:
     names = {name for kind, name in tokens if kind in ("bare", "quoted")}
     if "virtual" in names and "using" in names and ("bare", "table") in tokens[:4]:
         return False
-    return names.isdisjoint(_FILES) and all(
+    # a string is a table's name, too, where one may stand
+    return _FILES.isdisjoint(name for _, name in tokens) and all(
         _no_call(tokens, index) for index, (_, following) in enumerate(pairwise(tokens)) if following == ("other", "(")
     )
 
