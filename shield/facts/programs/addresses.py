@@ -6,7 +6,7 @@ from urllib.parse import unquote
 __all__ = ["FILE_URL", "file_names"]
 
 FILE_URL = re.compile(r"(?i)file:")
-_HEAD = re.compile(r"(?i)file:(?://(?:localhost)?(?=/))?")
+_HEAD = re.compile(r"(?i)file:(?://(?:localhost|127\.0\.0\.1)?(?=/))?")
 
 
 def file_names(url: str) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.reading import Nested, NestedKind, Value
 from shield.types import Access, Operation, RunsCode
 
-__all__ = ["PIECE", "SOCKETS", "endpoint"]
+__all__ = ["PIECE", "SOCKETS", "endpoint", "jumps"]
 
 # A host, an address in brackets or a port between colons.
 PIECE = re.compile(r"\[[^\]]*\]|[^:\[\]]+")
@@ -143,8 +143,18 @@ def _ssh(call: Invocation) -> bool:
     return True
 
 
+def jumps(value: Value) -> list[Value]:
+    """The machines that a connection is led through: `-J A,B`."""
+    if not value.fixed:
+        return [value]
+    return [Value(text=each if "://" in each else f"ssh://{each}") for each in value.text.split(",")]
+
+
 def _ssh_option(call: Invocation, letter: str, value: str) -> None:
     """Where a port is led to: `-L PORT:HOST:PORT`, `-W HOST:PORT`; programs and forwards of `-o`."""
+    if letter == "J":
+        call.reading.hosts += jumps(Value(text=value, head=value))
+        return
     program = _SSH_PROGRAM.match(value) if letter == "o" else None
     if program is not None:
         line = Value(text=program[1], head=program[1])
