@@ -110,7 +110,7 @@ def _rev(call: Invocation) -> bool:
 
 def _rev_write(call: Invocation) -> bool:
     first = call.operands[0].text if call.operands else "show"
-    if first in ("show", "exists") or first.startswith("HEAD"):
+    if first in ("show", "exists", "list") or first.startswith("HEAD") or "/" in first or "@{" in first:
         call.reading.operations.discard(Operation.WRITE)
     else:
         call.reading.caution()
