@@ -43,8 +43,8 @@ decimal numeric integer int text
 """
 CALLS = frozenset(_CALLS_TEXT.split())
 _SQLITE = re.compile(
-    r"\s*\.(?:tables|schema|fullschema|indexes|indices|databases|dbinfo|show|headers?\s+(?:on|off)|mode\s+[a-z]+|width(?:\s+\d+)*"
-    r"|help|version)(?:\s+[\w%]+)?\s*",
+    r"\s*\.(?:tables|schema|fullschema|dump|indexes|indices|databases|dbinfo|show|mode\s+[a-z]+|width(?:\s+\d+)*|help|version"
+    r"|(?:bail|changes|echo|eqp|explain|headers?|timer)\s+(?:on|off))(?:\s+[\w%]+)?\s*",
 )
 # Of these none reads anything but names in the schema, whatever is in it: `.schema` and `.fullschema` read views.
 _SQLITE_NAMES = re.compile(r"\s*\.(?:tables|indexes|indices|databases|show|help|version)(?:\s+[\w%]+)?\s*")

@@ -24,6 +24,8 @@ READS = (
     ".tables",
     ".schema users",
     ".mode csv",
+    ".dump users",
+    ".timer on",
     "\\dt",
     "\\d+ users",
     "select date_trunc('day', at)::date, sum(x) from t where at >= '2026-01-01' group by 1",

@@ -9,7 +9,7 @@ from shield.facts.made import MadeFile, MadeFiles
 from shield.facts.shell import analyse
 from shield.types import RunsCode
 
-SHOWN = ("less a.txt", "more a.txt", "man ls", "git help log")
+SHOWN = ("less a.txt", "more a.txt", "man ls", "git help log", "git log --help")
 
 
 def runs(line, **changes):
@@ -65,5 +65,6 @@ def test_pages_beside_the_path_are_the_workspaces(path):
 def test_what_shows_a_page_of_git_is_a_setting(config, code):
     folders = {f".git/{name}": MadeFile(directory=True) for name in ("objects", "refs")}
     files = {".git/HEAD": MadeFile(content=b"ref: refs/heads/main\n"), ".git/config": MadeFile(content=config.encode())}
-    found = analyse("git help log", replace(WORLD, files=MadeFiles({**folders, **files})))
-    assert found.commands[0].runs_code is code
+    for line in ("git help log", "git log --help"):
+        found = analyse(line, replace(WORLD, files=MadeFiles({**folders, **files})))
+        assert found.commands[0].runs_code is code

@@ -44,17 +44,21 @@ def _git(call: Invocation) -> bool:
     if not call.operands:
         return True
     sub = call.operands[0]
+    rest = call.operands[1:]
     if arguments.has("--help", "-h") or (sub.fixed and sub.text == "help"):
-        _help(call)
+        _help(call, rest)
+        return True
+    if len(rest) == 1 and rest[0].fixed and rest[0].text == "--help":
+        _help(call, [sub])
         return True
     if sub.fixed and sub.text not in ("version", "init", "clone"):
         judge_repository(call, sub.text)
     return sub.fixed and sub.text == "version"
 
 
-def _help(call: Invocation) -> None:
-    """`git help NAME`: a manual page. What shows it is a setting, of the repository's, too (git-help(1))."""
-    words = call.operands[1:]
+def _help(call: Invocation, words: list[Value]) -> None:
+    """`git help NAME`, `git NAME --help`: a manual page. What shows it is a setting, of the repository's, too
+    (git-help(1))."""
     if len(words) == 1 and words[0].fixed and _PAGE.fullmatch(words[0].text) and not call.arguments.given:
         judge_repository(call, "help")
         call.command([Value(text=text, head=text) for text in ("man", f"git-{words[0].text}")])
