@@ -1,4 +1,5 @@
-"""Views that show what programs were started with: settings of services often hold secrets as plain text."""
+"""Views that show what programs were started with: settings of services often hold secrets as plain text. And what is
+taken from files for such settings."""
 
 import re
 from collections.abc import Mapping
@@ -6,6 +7,7 @@ from types import MappingProxyType
 
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.reading import Value
+from shield.types import Access
 
 __all__ = ["REVEALING"]
 
@@ -64,6 +66,15 @@ def _plain_kinds(words: list[Value]) -> bool:
     return all(kind.lower() in _PLAIN_KINDS for kind in kinds)
 
 
+def _from_files(call: Invocation) -> bool:
+    """kubectl create: `--from-file=KEY=PATH` names what becomes the value of a key."""
+    for value in call.arguments.values("--from-file"):
+        path = value.text.partition("=")[2]
+        if path:
+            call.reading.path(value._replace(text=path, head=path if value.fixed else ""), Access.READ)
+    return False
+
+
 def _gcloud(call: Invocation) -> bool:
     """gcloud list and describe: a list is a short table, unless a format says otherwise."""
     formats = call.arguments.values("--format")
@@ -90,4 +101,6 @@ def _unit(call: Invocation) -> bool:
     return False
 
 
-REVEALING: Mapping[str, Special] = MappingProxyType({"cluster": _cluster, "gcloud": _gcloud, "unit": _unit})
+REVEALING: Mapping[str, Special] = MappingProxyType(
+    {"cluster": _cluster, "from_files": _from_files, "gcloud": _gcloud, "unit": _unit}
+)

@@ -98,6 +98,14 @@ def test_a_file_of_names_may_hold_any():
     assert facts("git add --pathspec-from-file=a.txt", ENV).unknown
 
 
+def test_without_a_repository_git_diff_goes_through_directories():
+    outside = {"docs/.env": MadeFile()}
+    assert taken("git diff docs src", outside) == {"docs/.env"}
+    assert taken("git diff --no-index docs src", {**REPOSITORY, **outside}) == {"docs/.env"}
+    assert taken("git diff docs src", {**REPOSITORY, **outside}) == set()
+    assert taken("git diff a.txt docs/x", outside) == set()
+
+
 NOT_IGNORED = ("!.env", ".env\n!.env", "#.env", "env", "/src/.env", ".env/", "src/", "\\.env", "[.]env\n![.]env", ".en")
 IGNORED = (".env", ".env*", "/.env", ".*", "*", "*env", ".env  ", "!.env\n.env", ".e?v", "*.x\n.env*\n!.env.example")
 

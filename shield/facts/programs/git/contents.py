@@ -5,7 +5,7 @@ import re
 from shield.facts.filesystem import FileKind, FileSystemUnknownError
 from shield.facts.paths import path_fact, resolve_path
 from shield.facts.programs.git.pathspecs import excludes, is_pattern, tracked_secrets
-from shield.facts.programs.git.repository import started_in
+from shield.facts.programs.git.repository import git_dirs, started_in
 from shield.facts.programs.invocation import Invocation
 from shield.facts.programs.reading import Value
 from shield.types import Access
@@ -25,8 +25,9 @@ def asked_for(call: Invocation) -> None:
 def content(call: Invocation, word: Value) -> None:
     """`REVISION:PATH`, a path, or a revision, which no file is unless one of that name is there."""
     text = word.text if word.fixed else word.head
-    rest = None if call.arguments.has("--no-index") else _behind_revision(word)
     base = started_in(call)
+    beside = _beside_index(call, base)
+    rest = None if beside else _behind_revision(word)
     if word.fixed and is_pattern(text) and not excludes(text) and base is not None:
         for path in tracked_secrets(text, call.context.place, base):
             call.reading.path(Value(text=path, head=path), Access.READ)
@@ -43,11 +44,19 @@ def content(call: Invocation, word: Value) -> None:
         not word.fixed
         or text.startswith(("/", "~", "./", "../", ":", "."))
         or ".." in text.split("/")
-        or call.arguments.has("--no-index")
+        or beside
         or _names_file(call, text)
     ):
-        whole = call.arguments.has("--no-index") and not _is_file(call, word)
-        call.reading.path(word, Access.READ, recursive=whole)
+        call.reading.path(word, Access.READ, recursive=beside and not _is_file(call, word))
+
+
+def _beside_index(call: Invocation, base: str | None) -> bool:
+    """Whether names are files and directories as diff(1) has them; git diff takes them so where no repository is."""
+    try:
+        found = call.name.endswith(" diff") and base is not None and git_dirs(call.context.place, base) == ()
+    except FileSystemUnknownError:
+        found = True
+    return found or call.arguments.has("--no-index")
 
 
 def _behind_revision(word: Value) -> str | None:
