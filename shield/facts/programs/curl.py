@@ -86,6 +86,9 @@ def _curl(call: Invocation) -> bool:
             _fetched(curl, word)
         elif not (word.head or text).startswith("-"):
             _fetched(curl, word)
+        elif text == "--" and word.fixed:
+            while curl.words:
+                _fetched(curl, curl.words.pop(0))
         elif text.startswith("--"):
             call.reading.flags.append(text)
             _option(curl, text, None)
@@ -142,6 +145,8 @@ def _option(curl: _Curl, name: str, joined: Value | None) -> None:
         # `-K`, `-Q`, `--resolve`, `--connect-to`, `--unix-socket`, `--engine` and whatever is not known.
         reading.caution()
         _instead(curl.call, name, value)
+        if "://" in value.text:
+            _fetched(curl, value)  # to a program that knows no such option, or gives it no value
         reading.use(Use.ANY, value)
         reading.unknown.append(f"what `{name[:80]}` of `curl` does is not known")
 

@@ -112,22 +112,15 @@ def _ssh(call: Invocation) -> bool:
     """ssh(1): the command runs elsewhere; options may run programs here (`-o ProxyCommand`) and lead ports here."""
     reading, words = call.reading, list(call.words)
     reading.caution()
-    while words and (words[0].head or words[0].text).startswith("-"):
-        text = words.pop(0).text
-        at = next((index for index, letter in enumerate(text) if index and letter in _SSH_VALUE), None)
-        if at is None:
-            continue
-        value = text[at + 1 :] or (words.pop(0).text if words else "")
-        if text[at] == "i":
-            reading.path(Value(text=value, head=value), Access.READ)
-        elif text[at] in "oFEISJ" or text[at] in "LRDWw":
-            reading.run(RunsCode.INLINE)
-            _ssh_option(call, text[at], value)
+    _ssh_options(call, words)
+    if words and words[0].fixed and words[0].text == "--":
+        words.pop(0)
     if words:
         host = words.pop(0)
         reading.hosts.append(
             Value(text="ssh://" + host.text if host.fixed and "://" not in host.text else host.text, known=host.known)
         )
+        _ssh_options(call, words)  # they may stand behind the host, too
     if words and words[0].fixed and words[0].text == "--":
         words.pop(0)
     if words:
@@ -141,6 +134,22 @@ def _ssh(call: Invocation) -> bool:
     else:
         reading.run(RunsCode.INLINE)
     return True
+
+
+def _ssh_options(call: Invocation, words: list[Value]) -> None:
+    """Take the options off the front of `words`."""
+    reading = call.reading
+    while words and (words[0].head or words[0].text).startswith("-") and words[0].text != "--":
+        text = words.pop(0).text
+        at = next((index for index, letter in enumerate(text) if index and letter in _SSH_VALUE), None)
+        if at is None:
+            continue
+        value = text[at + 1 :] or (words.pop(0).text if words else "")
+        if text[at] == "i":
+            reading.path(Value(text=value, head=value), Access.READ)
+        elif text[at] in "oFEISJ" or text[at] in "LRDWw":
+            reading.run(RunsCode.INLINE)
+            _ssh_option(call, text[at], value)
 
 
 def jumps(value: Value) -> list[Value]:
