@@ -225,6 +225,7 @@ class _Evaluation:
             raise UntrustedError
         natural = value is None and self.natural
         if subscript:
+            self.state.arrays.add(name)
             self.assign(name, None)
         elif value is None or not self.sure or self.depth:
             self.assign(name, Number(natural=natural and self.sure))

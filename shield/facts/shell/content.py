@@ -324,5 +324,7 @@ def _default(parameter: Parameter, subject: Content, state: State, shell: Shell)
     elif subject == "" and not parameter.name.isdigit():
         result = other if alternative else ""
     if operator.endswith("="):
+        if parameter.index is not None:
+            state.arrays.add(parameter.name)
         shell.assign(parameter.name, result, state)
     return result

@@ -84,6 +84,7 @@ class Control:
                 self._walk.bare(Reading(), state, frame)
                 return Done(state, state)
             case Coprocess():
+                state.arrays.add(node.name or "COPROC")
                 self._walk.command(node.command, state.copy(), frame.apart()._replace(piped=True, fed=None))
                 return Done(state, state)
         self._walk.doubt("a command is not known")

@@ -11,7 +11,16 @@ from shield.facts.shell.content import Shell
 from shield.facts.shell.environment import Influence, influence
 from shield.facts.shell.frame import Done, Frame
 from shield.facts.shell.glob import superset
-from shield.facts.shell.variables import Attribute, Content, Keyed, Listed, State
+from shield.facts.shell.variables import (
+    Attribute,
+    Content,
+    Keyed,
+    Listed,
+    Number,
+    State,
+    Token,
+    known_texts,
+)
 from shield.facts.shell.virtual import entered
 
 __all__ = ["DECLARING", "carry_out"]
@@ -23,6 +32,7 @@ _OPTIONS = re.compile(r"[-+][A-Za-z]+\Z")
 _MAX_MOVES = 16
 # Options of `read` and others that take the next word.
 _READ_VALUES = frozenset("dinNptu")
+_FILLS_ARRAY = re.compile(r"-\w*a")
 _MAPFILE_VALUES = frozenset("dnOsuCc")
 
 
@@ -72,9 +82,14 @@ def _assigned(name: str, words: tuple[Value, ...], state: State) -> list[Value]:
     """The names that a builtin gives values of its own."""
     match name:
         case "read":
-            return _operands(words, _READ_VALUES, "a", state)
+            named = _operands(words, _READ_VALUES, "a", state)
+            if any(word.fixed and _FILLS_ARRAY.match(word.text) for word in words):
+                state.arrays.update(word.text for word in named)
+            return named
         case "mapfile" | "readarray":
-            return _operands(words, _MAPFILE_VALUES, "", state)
+            named = _operands(words, _MAPFILE_VALUES, "", state)
+            state.arrays.update(word.text for word in named)
+            return named
         case "getopts":
             return list(words[1:2])
         case "printf" if len(words) > 1 and words[0].fixed and words[0].text == "-v":
@@ -189,10 +204,14 @@ def _declare(
         if inside and name in ("local", "declare", "typeset") and "g" not in flags:
             state.locals |= {variable}
         _attributes(variable, flags, state)
+        content = given.get(index, match[3] if word.fixed else None)
+        if "a" in flags or "A" in flags:
+            state.arrays.add(variable)
+        if match[3] is not None and variable in state.arrays and _may_list(content):
+            state.doubt(f"`{name}` makes an array of a text")
         if "A" in flags:
             state.variables[variable] = Keyed()
         elif match[3] is not None:
-            content = given.get(index, match[3] if word.fixed else None)
             shell.assign(variable, None if match[2] else content, state)
         elif "a" in flags:
             state.variables.setdefault(variable, Listed(()))
@@ -202,6 +221,14 @@ def _declare(
             _exported(variable, state)
         if name == "readonly" or "r" in flags:
             state.attributes[variable] = Attribute.CHANGED  # what is assigned later is refused
+
+
+def _may_list(content: Content) -> bool:
+    """Whether it may be `(…)`: bash expands it, commands and all, even where it was quoted."""
+    texts = known_texts(content)
+    if texts is not None:
+        return any(text.startswith("(") for text in texts)
+    return not isinstance(content, Number | Token)
 
 
 def _doubt_flags(name: str, option: str, state: State) -> None:

@@ -39,6 +39,8 @@ class Settings:
     def value(self, assignment: Assignment, state: State, shell: Shell) -> Content:
         """What an assignment gives its variable, old content taken into account."""
         old = state.value(assignment.name)
+        if not assignment.plain:
+            state.arrays.add(assignment.name)
         if assignment.items is not None:
             return self._array(assignment, old, state, shell)
         new = content_of(assignment.value, state, shell, Mode.ASSIGNED)

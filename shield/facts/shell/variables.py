@@ -40,6 +40,8 @@ _ IFS PWD OLDPWD SHLVL RANDOM SRANDOM SECONDS LINENO UID EUID PPID HOSTNAME HOST
 REPLY DIRSTACK PIPESTATUS FUNCNAME GROUPS SHELLOPTS BASHOPTS OPTIND OPTARG OPTERR EPOCHSECONDS EPOCHREALTIME PS4 PS1
 PS2 PS3 BASH BASHPID COMP_WORDBREAKS HISTCMD MAPFILE COPROC
 """
+# Arrays that bash makes.
+_ARRAYS = ("BASH_REMATCH", "COPROC", "DIRSTACK", "FUNCNAME", "GROUPS", "MAPFILE", "PIPESTATUS")
 OWN_VARIABLES = frozenset(_OWN_VARIABLES_TEXT.split()) | CONFINED_NAMES  # of a confined command only
 
 
@@ -129,7 +131,8 @@ class State:
     not known: in an exact state, because only the host could have set them. `functions` maps to what a name may have
     been defined as, None among them: maybe not at all. `fed`: standard input was redirected for what follows. `split`:
     words are split at blanks, as by default. `globs`: patterns are matched as by default. `vanishing`: one
-    that matches nothing may be no word at all. `inexact`, shared by all copies: why the line is not understood.
+    that matches nothing may be no word at all. `inexact`, shared by all copies: why the line is not understood; and so
+    `arrays`: names that may be arrays by now.
     """
 
     variables: dict[str, Content]
@@ -150,6 +153,7 @@ class State:
     locals: frozenset[str] = frozenset()
     exact: bool = True
     gone: frozenset[str] = frozenset()
+    arrays: set[str] = field(default_factory=lambda: set(_ARRAYS))
 
     def copy(self) -> "State":
         """For a subshell, or a path that may not be taken."""
@@ -172,6 +176,7 @@ class State:
             self.locals,
             self.exact,
             self.gone,
+            self.arrays,
         )
 
     def doubt(self, reason: str) -> None:
@@ -301,6 +306,7 @@ def join(first: State | None, second: State | None, *, widen: bool = False) -> S
         first.exact and second.exact and first.positional == second.positional,
         # of what is set again, all that matters is that it may not be exported any more
         (first.gone & second.gone) | ((first.gone | second.gone) & variables.keys()),
+        first.arrays,
     )
 
 
