@@ -141,6 +141,9 @@ def _packed(call: Invocation) -> bool:
 def _zip(call: Invocation) -> bool:
     """zip: `-m` deletes what it has packed. Some options have two letters (`-lf LOG`), and `@` ends a list of names."""
     shorts = [word.text for word in call.words if word.fixed and re.match(r"-[^-]", word.text)]
+    for value in call.arguments.values("-x", "-i"):
+        if value.text.startswith("@") and len(value.text) > 1:
+            call.reading.path(value._replace(text=value.text[1:], head=value.head[1:]), Access.READ)
     if any(pair in word for word in shorts for pair in _PAIRS) or any(word.text == "@" for word in call.operands):
         call.reading.caution()
     if call.arguments.has("-m", "--move"):

@@ -136,6 +136,8 @@ def _cluster(model: Model, word: Value, words: tuple[Value, ...], at: int, found
     text = word.text if word.fixed else word.head
     for index in range(1, len(text)):
         option = model.options.get("-" + text[index])
+        if option is None and model.digits and text[index].isdigit():
+            continue
         if option is None:
             found.foreign.append("-" + text[index] if word.fixed else text)
             continue

@@ -61,7 +61,7 @@ def printed_by_grep(flags: Sequence[str], roots: Sequence[Value], listing: Listi
     """What grep or rg prints that is told to name files only."""
     names = {"-l", "-L", "--files-with-matches", "--files-without-match"}
     others = {"-c", "--count", "--json", "--heading", "-p", "--pretty", "--color", "--stats"}
-    others |= {"--path-separator", "--hyperlink-format"}
+    others |= {"--path-separator", "--hyperlink-format", "--null-data"}
     if not names & set(flags) or others & set(flags) or not _plain_roots(roots):
         return None
     return _from_here(listing._replace(nul=not {"-Z", "-0", "--null"}.isdisjoint(flags)))
