@@ -36,7 +36,7 @@ def awk_prints_only(program: str) -> bool:
     """
     if len(program) > _MAX_PROGRAM:
         return False
-    at, printing = 0, False
+    at, depth, printing = 0, 0, False
     # What the last token was: True an operand (a slash divides), False none (it begins a pattern), None either.
     operand: bool | None = False
     while at < len(program):
@@ -60,7 +60,7 @@ def awk_prints_only(program: str) -> bool:
             at, operand = match.end(), True
         elif match := _NAME.match(program, at):
             word = match[0]
-            if word in _ACTIVE:
+            if word in _ACTIVE or (depth and word in ("print", "printf")):
                 return False
             printing |= word in ("print", "printf")
             at, operand = match.end(), None if word == "length" else word not in _BEFORE_PATTERN
@@ -68,7 +68,9 @@ def awk_prints_only(program: str) -> bool:
             at, operand = match.end(), True
         elif match := _OPERATOR.match(program, at):
             token = match[0]
-            if token.startswith(">") and printing:
+            depth += (token[0] == "(") - (token[0] == ")")
+            # between brackets it can only compare
+            if token.startswith(">") and printing and depth <= 0:
                 return False
             at, operand = match.end(), _after(token)
         else:

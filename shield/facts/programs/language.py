@@ -125,6 +125,7 @@ def _awk(call: Invocation) -> bool:
     reading = call.reading
     operands = list(call.operands)
     programs = call.arguments.values("-e", "--source")
+    in_place = any(value.text.startswith("inplace") for value in call.arguments.values("-i", "--include"))
     for value in call.arguments.values("-f", "--file"):
         _from_file(call, value)
     if not programs and not call.arguments.has("-f", "--file") and operands:
@@ -135,7 +136,7 @@ def _awk(call: Invocation) -> bool:
             _awk_shows(call, program.text)
     for operand in operands:
         if not (operand.fixed and _NAME.match(operand.text.partition("=")[0]) and "=" in operand.text):
-            reading.use(Use.READ, operand)
+            reading.use(Use.EDIT if in_place else Use.READ, operand)
     return True
 
 
