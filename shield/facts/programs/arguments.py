@@ -11,11 +11,13 @@ __all__ = ["Arguments", "read_arguments"]
 
 @dataclass(slots=True)
 class Arguments:
-    """An invocation's words told apart. `given` are the options in order, each with its value."""
+    """An invocation's words told apart. `given` are the options in order, each with its value. `late`: values that are
+    words behind an operand, and operands themselves to a program that takes options before these only."""
 
     operands: list[Value] = field(default_factory=list)
     given: list[tuple[Option, Value | None]] = field(default_factory=list)
     foreign: list[str] = field(default_factory=list)  # options that the model does not have
+    late: list[Value] = field(default_factory=list)
 
     def has(self, *names: str) -> bool:
         return any(option.name in names for option, _ in self.given)
@@ -163,7 +165,10 @@ def _cluster(model: Model, word: Value, words: tuple[Value, ...], at: int, found
 
 
 def _spill(value: Value | None, found: Arguments, reading: Reading) -> None:
-    """A value that may be many words: the option takes the first, what follows is operands or further options."""
+    """A value that is a word of its own. Where it may be many words the option takes the first, what follows is
+    operands or further options."""
+    if value is not None and found.operands:
+        found.late.append(value)
     if value is not None and value.many:
         reading.loose = True
         found.operands.append(value)

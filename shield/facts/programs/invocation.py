@@ -131,6 +131,10 @@ def _read(call: Invocation) -> None:
     if model.asks is not None and model.choices is None:
         _ask(call, model.asks)
     spared = _options(call)
+    if call.context.place.platform == "darwin":
+        # getopt(3) of a BSD ends the options at the first operand.
+        for value in call.arguments.late:
+            reading.use(Use.READ if model.rest is Use.TEXT else model.rest, value, recursive=call.recursive)
     if model.fewer is not None and len(call.operands) <= len(model.first):
         reading.caution()
         reading.unknown.append(f"`{call.name[:80]}`: {model.fewer}")

@@ -18,10 +18,18 @@ FILES = {"a.txt": MadeFile(content=b"x\n"), "b/c.txt": MadeFile(content=b"x\n"),
         ("sed -n -i '' -e 'r x.md' a.txt", (f"{WS}/x.md", "read")),
         ("grep --context . a.txt", (f"{WS}/a.txt", "read")),
         ("exa --color a.txt", (f"{WS}/a.txt", "list")),
+        ("head a.txt -n b/c.txt", (f"{WS}/b/c.txt", "read")),
+        ("cut -f1 a.txt -d b/c.txt", (f"{WS}/b/c.txt", "read")),
+        ("mkdir x -m y", (f"{WS}/y", "write")),
     ],
 )
 def test_a_word_is_not_swallowed(line, path):
     assert path in accesses(facts(line, FILES, platform="darwin"))
+
+
+def test_elsewhere_options_may_stand_behind_operands():
+    for line in ("head a.txt -n b/c.txt", "cut -f1 a.txt -d b/c.txt"):
+        assert accesses(facts(line, FILES)) == {(f"{WS}/a.txt", "read")}
 
 
 def test_the_usual_way_to_edit_a_file_is_understood():
