@@ -1,6 +1,7 @@
 """Folders that a program empties before it writes into them: where something else may be lost, that is said."""
 
 import posixpath
+import re
 from collections.abc import Iterable
 
 from shield.facts.paths import resolve_path
@@ -11,11 +12,10 @@ from shield.facts.programs.reading import Value
 __all__ = ["cleared", "emptied"]
 
 # Names of what tools make again.
-_MADE_TEXT = """
-_build _site .cache .coverage .eslintcache .next .nyc_output .output .parcel-cache .stylelintcache .tmp build coverage
-dist htmlcov playwright-report site storybook-static target test-results
-"""
-_MADE = frozenset(_MADE_TEXT.split())
+_MADE = re.compile(
+    r"_build|_site|\.coverage|\.next|\.nyc_output|\.output|\.tmp|build|coverage|dist|htmlcov|playwright-report|site"
+    r"|storybook-static|target|test-results|\.[\w-]*cache"
+)
 
 
 def cleared(call: Invocation, words: Iterable[Value], program: str) -> None:
@@ -35,6 +35,10 @@ def emptied(call: Invocation, value: Value, program: str) -> None:
     for base in bases_of(call):
         raw = value.text if value.text.startswith("/") else f"./{value.text}"
         found = resolve_path(raw, call.context.place, base=base, expand_tilde=False)
-        if value.fixed and found.path is not None and (not found.exists or posixpath.basename(found.path) in _MADE):
+        if (
+            value.fixed
+            and found.path is not None
+            and (not found.exists or _MADE.fullmatch(posixpath.basename(found.path)))
+        ):
             continue
         call.reading.unknown.append(f"`{program}` deletes all that is in `{value.text[:80]}`")

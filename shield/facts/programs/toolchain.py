@@ -113,6 +113,13 @@ def _go_build(call: Invocation) -> bool:
     return PROJECT["project"](call)
 
 
+def _rollup(call: Invocation) -> bool:
+    """rollup: a plug-in is a name, a path or, in braces or parentheses, code (rollupjs.org, "Command line flags")."""
+    if any(set("{(") & set(word.text) for word in call.words):
+        call.reading.run(RunsCode.INLINE)
+    return PROJECT["project"](call)
+
+
 def _go_env(call: Invocation) -> bool:
     """go env: `-w` and `-u` change the user's own settings."""
     if any(not word.fixed or word.text.startswith(("-w", "-u", "--w", "--u")) for word in call.words):
@@ -128,5 +135,6 @@ TOOLCHAIN: Mapping[str, Special] = MappingProxyType(
         "go_build": _go_build,
         "go_run": _go_run,
         "go_env": _go_env,
+        "rollup": _rollup,
     }
 )

@@ -47,6 +47,8 @@ def run_module(call: Invocation, named: Value, words: list[Value], depth: int = 
         _library(call, named.text, module, words, depth)
         return
     reading.run(RunsCode.WORKSPACE)
+    if name == "keyring":
+        reading.unknown.append("`python -m keyring` shows what the user keeps secret")
     if name in _FETCHING:
         reading.run(RunsCode.FETCHED)
         reading.unknown.append(f"what `python -m {name}` fetches is pinned by nothing")
