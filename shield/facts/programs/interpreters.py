@@ -41,21 +41,21 @@ def _shell(call: Invocation) -> bool:
             words.pop(0)
             break
         if text in ("--noprofile", "--norc", "--posix", "--restricted", "--login", "--verbose", "--noediting"):
-            reading.code |= text == "--login"
+            reading.code |= text in ("--login", "--posix")
             words.pop(0)
         elif text in ("--rcfile", "--init-file"):
             reading.code = True
             for value in words[1:2]:
                 reading.use(Use.SCRIPT, value)
             words = words[2:]
-        elif text in ("-o", "+o", "-O", "+O"):
-            reading.code |= text.endswith("O")
-            words = words[2:]
         elif text.startswith(("-", "+")) and len(text) > 1:
             string |= "c" in text
-            # -i and -l read start-up files, -s reads standard input, -o inside a cluster takes a word.
-            reading.code |= bool(set(text[1:]) - set("ceuxfnv"))
-            words.pop(0)
+            # -i and -l read start-up files, -s reads standard input; each `o` takes a word, and `keyword`, say, makes
+            # assignments of later words
+            names = words[1 : 1 + text.count("o")]
+            settles = all(name.fixed and name.text in _SETTINGS for name in names) and not text.startswith("--")
+            reading.code |= bool(set(text[1:]) - set("ceuxfnvo")) or not settles
+            words = words[1 + text.count("o") :]
         else:
             break
     if string and words:
@@ -67,6 +67,9 @@ def _shell(call: Invocation) -> bool:
         return True
     script_and_rest(call, words)
     return True
+
+
+_SETTINGS = frozenset(("errexit", "noclobber", "noglob", "nounset", "pipefail", "verbose", "xtrace"))
 
 
 def _interpreter(call: Invocation) -> bool:
