@@ -7,26 +7,17 @@ others go by.
 """
 
 import re
-from collections.abc import Iterator
 
-from shield.facts.paths import path_fact, resolve_path
+from shield.facts.paths import resolve_path
 from shield.facts.programs.invocation import Invocation
-from shield.facts.programs.leading import PIECES, URL, mention_within
+from shield.facts.programs.leading import URL, mention_within
+from shield.facts.programs.meant import meant
 from shield.facts.programs.reading import Value
 from shield.types import Access
 
 __all__ = ["bases_of", "leaves_out", "mention"]
 
 _MAX_WORD = 4_096
-_MAX_PIECES = 32
-_SECRETS = frozenset(("credential", "secret_store"))
-# What is written there runs or counts later, elsewhere than in what runs now.
-_LED_TEXT = """
-agent_identity agent_instruction agent_memory ci host_config scheduler shell_startup tool_config vcs_config vcs_hook
-workspace_policy
-"""
-_LED = frozenset(_LED_TEXT.split())
-_GLOB = re.compile(r"[*?\[]")
 _LEAVES_OUT = re.compile(r"--?(?:[a-z]+-)*(?:exclude|ignore|omit|skip)s?(?:-(?:dir|glob|pattern)s?)?")
 
 
@@ -55,39 +46,12 @@ def mention(call: Invocation, word: Value, *accesses: Access, doubtful: bool = F
                 reading.path(Value(text=value, head=value), Access.READ)
     mention_within(reading, text, home=call.context.place.home)
     if not leaves_out(text.partition("=")[0]):
-        _meant(call, text, doubtful=doubtful)
+        meant(reading, text, call.context.place, bases_of(call), doubtful=doubtful)
 
 
 def leaves_out(name: str) -> bool:
     """Whether by its name an option says what a tool has nothing to do with: `--exclude .git,.env`."""
     return _LEAVES_OUT.fullmatch(name) is not None
-
-
-def _meant(call: Invocation, text: str, *, doubtful: bool) -> None:
-    """Secrets that a part of the word names are read (`@.env`, `file:.env`). Nothing but git has to do with what is in
-    its own directory: that is written, and so is whatever else others go by, where an unknown option names it."""
-    for piece in _pieces(text, whole=doubtful or "/" in text):
-        for base in bases_of(call):
-            raw = piece if piece.startswith("/") else f"./{piece}"
-            fact = path_fact(raw, Access.WRITE, call.context.place, base=base, expand_tilde=False)
-            if fact.resolved is None or not fact.inside_workspace or fact.resolved.endswith("/.git"):
-                continue  # the directory as a whole is what tools are told to leave out
-            gits = "vcs_config" in fact.categories and "/.git/" in fact.resolved.casefold()
-            value = Value(text=piece, head=piece)
-            if gits or (doubtful and fact.categories & _LED):
-                call.reading.path(value, Access.READ, Access.WRITE)
-            elif fact.exists and fact.categories & _SECRETS:
-                call.reading.path(value, Access.READ)
-
-
-def _pieces(text: str, *, whole: bool) -> Iterator[str]:
-    """What may be a path in the word, the `whole` of it only if so said."""
-    found = [piece for piece in PIECES.split(text) if piece]
-    for piece in found[:_MAX_PIECES] if whole or found != [text] else ():
-        # which letters are the option's is not known: `-MF.git/config`
-        start = max(piece.find("."), 0) if piece.startswith("-") else 0
-        if not _GLOB.search(piece):
-            yield piece[start:]
 
 
 def bases_of(call: Invocation) -> tuple[str | None, ...]:

@@ -6,6 +6,7 @@ from shield.facts.place import Place
 from shield.facts.programs.git.staging import after_changes, stages
 from shield.facts.programs.installs import environment_of, guarded_by_install, may_install
 from shield.facts.programs.leading import mention_value, search_path
+from shield.facts.programs.meant import meant
 from shield.facts.programs.reading import Reading, Value
 from shield.facts.shell.called import Called
 from shield.facts.shell.environment import Influence, influence, is_plain_setting, names_locale
@@ -66,15 +67,15 @@ class Circumstances:
                     reading.code = True
                     reading.run(RunsCode.INLINE)
                 case Influence.LOCALE if value is None:
-                    self._steered(name, value, reading)
+                    self._steered(name, value, state, reading)
                 case Influence.SEARCH:
                     if reading.runs is RunsCode.FETCHED:
                         reading.unknown.append(f"what `{name[:80]}` changes in what runs is not known")
                     search_path(reading, value)
                 case Influence.OTHER:
-                    self._steered(name, value, reading)
+                    self._steered(name, value, state, reading)
 
-    def _steered(self, name: str, value: str | None, reading: Reading) -> None:
+    def _steered(self, name: str, value: str | None, state: State, reading: Reading) -> None:
         """By a variable of which nothing is known."""
         # make and others expand a `$` in what they find in the environment.
         steers = value is None or "$" in value or "`" in value
@@ -82,6 +83,8 @@ class Circumstances:
             reading.unknown.append(f"what `{name[:80]}` changes in what runs is not known")
         if reading.runs is not RunsCode.NONE:
             mention_value(reading, Value(text=value or ""), home=self._place.home)
+            # `COVERAGE_FILE=.git/config`; what a program reads of a secret it may read without being told
+            meant(reading, value or "", self._place, state.bases, doubtful=True, secrets=False)
         if reading.runs is not RunsCode.NONE or not is_plain_setting(name, value):
             reading.caution()
 

@@ -75,3 +75,34 @@ def test_what_is_left_out_or_only_read_is_not_written(line):
     written = {path.raw for path in facts(line, FILES).paths if path.access == "write"}
     assert written <= {"app"}
     assert not facts(line, FILES).unknown
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("COVERAGE_FILE=.git/config coverage run x.py", ".git/config"),
+        ("export X_OUT=AGENTS.md; ruff check", "AGENTS.md"),
+    ],
+)
+def test_a_variable_may_name_what_is_written(line, name):
+    assert name in {path.raw for path in facts(line, FILES).paths if path.access == "write"}
+    assert (f"{WS}/.env", "read") not in accesses(facts("DOTENV=.env pytest", FILES))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "GNUMAKEFLAGS='--eval=x:;id' make",
+        "MAVEN_OPTS='-XX:OnOutOfMemoryError=id -Xmx2m' mvn test",
+        "MAVEN_ARGS=exec:exec mvn test",
+        "RUSTFLAGS='-C linker=rm' cargo build",
+        "export TOX_OVERRIDE=testenv.commands=id; tox",
+    ],
+)
+def test_a_variable_may_bring_code(line):
+    assert facts(line, FILES).commands[-1].dynamic == "code"
+
+
+@pytest.mark.parametrize("line", ["MAVEN_OPTS=-Xmx1g mvn test", "RUSTFLAGS='-D warnings' cargo build", "X=1 make"])
+def test_or_a_plain_setting(line):
+    assert facts(line, FILES).commands[-1].dynamic == "none"

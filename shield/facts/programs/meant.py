@@ -1,0 +1,58 @@
+"""Parts of words that name something in the workspace with a meaning of its own: a secret, or what others go by."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from shield.facts.paths import path_fact
+from shield.facts.place import Place
+from shield.facts.programs.leading import PIECES
+from shield.facts.programs.reading import Reading, Value
+from shield.types import Access
+
+__all__ = ["meant"]
+
+_MAX_PIECES = 32
+_SECRETS = frozenset(("credential", "secret_store"))
+# What is written there runs or counts later, elsewhere than in what runs now.
+_LED_TEXT = """
+agent_identity agent_instruction agent_memory ci host_config scheduler shell_startup tool_config vcs_config vcs_hook
+workspace_policy
+"""
+_LED = frozenset(_LED_TEXT.split())
+_GLOB = re.compile(r"[*?\[]")
+
+
+def meant(
+    reading: Reading,
+    text: str,
+    place: Place,
+    bases: Sequence[str | None],
+    *,
+    doubtful: bool = False,
+    secrets: bool = True,
+) -> None:
+    """Secrets that a part of the text names are read (`@.env`, `file:.env`). Nothing but git has to do with what is in
+    its own directory: that is written, and so is whatever else others go by, where an unknown (`doubtful`) option or
+    variable names it. `secrets`: whether they count."""
+    for piece in _pieces(text, whole=doubtful or "/" in text):
+        for base in bases:
+            raw = piece if piece.startswith("/") else f"./{piece}"
+            fact = path_fact(raw, Access.WRITE, place, base=base, expand_tilde=False)
+            if fact.resolved is None or not fact.inside_workspace or fact.resolved.endswith("/.git"):
+                continue  # the directory as a whole is what tools are told to leave out
+            gits = "vcs_config" in fact.categories and "/.git/" in fact.resolved.casefold()
+            value = Value(text=piece, head=piece)
+            if gits or (doubtful and fact.categories & _LED):
+                reading.path(value, Access.READ, Access.WRITE)
+            elif secrets and fact.exists and fact.categories & _SECRETS:
+                reading.path(value, Access.READ)
+
+
+def _pieces(text: str, *, whole: bool) -> Iterator[str]:
+    """What may be a path in the text, the `whole` of it only if so said."""
+    found = [piece for piece in PIECES.split(text) if piece]
+    for piece in found[:_MAX_PIECES] if whole or found != [text] else ():
+        # which letters are the option's is not known: `-MF.git/config`
+        start = max(piece.find("."), 0) if piece.startswith("-") else 0
+        if not _GLOB.search(piece):
+            yield piece[start:]
