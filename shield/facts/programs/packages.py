@@ -13,12 +13,13 @@ from types import MappingProxyType
 from shield.facts.filesystem import FileKind, FileSystemUnknownError
 from shield.facts.guards import inside
 from shield.facts.paths import resolve_path, resolved_roots
+from shield.facts.programs.bins import starts_by_name
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.javascript.lock import names_all
 from shield.facts.programs.library import models
 from shield.facts.programs.mention import bases_of, mention
 from shield.facts.programs.model import Use
-from shield.facts.programs.project import own_program
+from shield.facts.programs.owned import own_program
 from shield.facts.programs.reading import Value
 from shield.facts.programs.requirements import read_requirements
 from shield.facts.programs.scripts import run_script
@@ -240,7 +241,8 @@ def _script(call: Invocation, words: list[Value]) -> None:
 def _bare_install(call: Invocation) -> bool:
     """yarn, pnpm: without a subcommand they install."""
     if call.operands:
-        return False
+        known = call.operands[0].fixed and call.model.sub(call.operands[0].text) is not None
+        return not known and starts_by_name(call, call.operands, system=_tool(call) == "pnpm")
     if call.arguments.has("-v", "--version", "-h", "--help"):
         return True
     return _install(call)
@@ -259,6 +261,8 @@ def _bun(call: Invocation) -> bool:
         if any(option.value is Use.CODE for option, _ in call.arguments.given):
             call.reading.run(RunsCode.INLINE)
         return False
+    if starts_by_name(call, call.operands, system=False):
+        return True
     for word in call.operands:
         mention(call, word, Access.READ, Access.WRITE)
     if call.operands:

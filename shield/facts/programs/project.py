@@ -10,8 +10,7 @@ from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from types import MappingProxyType
 
-from shield.facts.filesystem import FileKind
-from shield.facts.paths import resolve_path
+from shield.facts.programs.bins import starts_by_name
 from shield.facts.programs.cleared import cleared, emptied
 from shield.facts.programs.forwarding import glimpse
 from shield.facts.programs.invocation import Invocation, Special
@@ -20,16 +19,16 @@ from shield.facts.programs.library import models
 from shield.facts.programs.listed import abbreviated, listed
 from shield.facts.programs.mention import bases_of, leaves_out, mention
 from shield.facts.programs.model import Option, Use
+from shield.facts.programs.owned import own_program
 from shield.facts.programs.reading import Value
 from shield.facts.programs.recipes import made_by_rules, package_scripts, rules_of
 from shield.facts.programs.scripts import run_script
 from shield.types import Access, Operation, RunsCode
 
-__all__ = ["PROJECT", "own_program"]
+__all__ = ["PROJECT"]
 
 # make(1) hands the values of its variables and most of its recipes to a shell.
 _SHELL_MARKS = frozenset("$`;|&<>\n")
-_ENVIRONMENTS = (".venv/bin", "venv/bin", "node_modules/.bin")
 
 
 def _project(call: Invocation) -> bool:
@@ -82,9 +81,18 @@ def _project(call: Invocation) -> bool:
     _scripts(call, operands)
     if call.name in _MAVEN:
         _plugins(call, operands)
-    if call.name in _STARTS_SCRIPTS and operands:
-        run_script(reading, operands[0], call.name.partition(" ")[0], operands[1:], call.context)
+    _started(call, operands)
     return True
+
+
+def _started(call: Invocation, operands: list[Value]) -> None:
+    """What the first operand, a script or a program of the project, is run by."""
+    at = next((index for index, word in enumerate(call.words) if operands and word is operands[0]), len(call.words))
+    words = list(call.words[at:])  # its own options, too
+    if call.name in ("bun run", "yarn run") and starts_by_name(call, words, system=call.name == "bun run"):
+        return
+    if call.name in _STARTS_SCRIPTS and operands:
+        run_script(call.reading, operands[0], call.name.partition(" ")[0], operands[1:], call.context)
 
 
 def _operands(call: Invocation, operands: list[Value], *accesses: Access) -> None:
@@ -231,30 +239,6 @@ def _recipes(call: Invocation) -> None:
         call.reading.nested += glimpse("make", [rules_of(fed, targets, given)] if fed is not None else [])
     if kept or not files:
         made_by_rules(call.reading, "make", targets, given, kept, call.context.place, bases_of(call))
-
-
-def own_program(call: Invocation, word: Value, folders: tuple[str, ...] = _ENVIRONMENTS) -> Value:
-    """The word as the path of the project's own program of this name, where its environment stands in one of `folders`.
-
-    A tool that starts programs in the project's environment looks there before PATH.
-    """
-    if not word.fixed or "/" in word.text or not word.text:
-        return word
-    found: set[str | None] = set()
-    for base in bases_of(call):
-        found.add(_installed(call, base, word.text, folders))
-    path = found.pop() if len(found) == 1 else None
-    return Value(text=path, head="/") if path is not None else word
-
-
-def _installed(call: Invocation, base: str | None, name: str, folders: tuple[str, ...]) -> str | None:
-    place = call.context.place
-    for folder in folders if base is not None else ():
-        path = posixpath.join(base or "/", folder, name)
-        found = resolve_path(path, place, base=None, expand_tilde=False)
-        if found.stat is not None and found.stat.kind is FileKind.FILE and found.stat.executable:
-            return path
-    return None
 
 
 def _environment(call: Invocation) -> bool:

@@ -15,7 +15,7 @@ from shield.facts.programs.reading import Nested, NestedKind, Reading, Value
 from shield.facts.programs.scripts import script_text
 from shield.types import Access
 
-__all__ = ["made_by_rules", "package_scripts", "rules_of"]
+__all__ = ["made_by_rules", "names_script", "package_scripts", "rules_of"]
 
 _NAMES = ("GNUmakefile", "makefile", "Makefile")  # in the order of make(1)
 _MAX_RULES = 200
@@ -63,17 +63,27 @@ def made_by_rules(
 def package_scripts(reading: Reading, name: str, script: str, place: Place, bases: Sequence[str | None]) -> None:
     """Add what `npm run script` would run: the script with what comes before and after it."""
     for base in bases:
-        text, path = _read("package.json", place, base)
-        try:
-            found = json.loads(text) if text is not None else None
-        except (ValueError, RecursionError):
-            found = None
-        scripts = found.get("scripts") if isinstance(found, dict) else None
-        if path is None or not isinstance(scripts, dict):
+        scripts, path = _scripts(place, base)
+        if path is None or scripts is None:
             continue
         reading.path(Value(text=path, head=path, source="package.json"), Access.EXECUTE)
         lines = [scripts.get(each) for each in (f"pre{script}", script, f"post{script}")]
         _add(reading, name, "\n".join(line for line in lines if isinstance(line, str))[:_MAX_TEXT], path)
+
+
+def names_script(script: str, place: Place, bases: Sequence[str | None]) -> bool:
+    """Whether package.json, where there is one, has a script of this name."""
+    return any(script in (_scripts(place, base)[0] or {}) for base in bases)
+
+
+def _scripts(place: Place, base: str | None) -> tuple[dict[str, object] | None, str | None]:
+    text, path = _read("package.json", place, base)
+    try:
+        found = json.loads(text) if text is not None else None
+    except (ValueError, RecursionError):
+        found = None
+    scripts = found.get("scripts") if isinstance(found, dict) else None
+    return scripts if isinstance(scripts, dict) else None, path
 
 
 def _read(file: str, place: Place, base: str | None) -> tuple[str | None, str | None]:

@@ -106,3 +106,14 @@ def test_a_variable_may_bring_code(line):
 @pytest.mark.parametrize("line", ["MAVEN_OPTS=-Xmx1g mvn test", "RUSTFLAGS='-D warnings' cargo build", "X=1 make"])
 def test_or_a_plain_setting(line):
     assert facts(line, FILES).commands[-1].dynamic == "none"
+
+
+def test_what_a_package_manager_starts_by_name():
+    bins = {**FILES, "node_modules/.bin/tsc": MadeFile(content=b"x", mode=0o755)}
+    for line in ("yarn tsc @.env", "yarn run tsc @.env", "pnpm tsc @.env", "bun run tsc @.env", "bun tsc @.env"):
+        assert (f"{WS}/.env", "read") in accesses(facts(line, bins)), line
+    own = {"package.json": MadeFile(content=b'{"scripts": {"watch": "x", "rm": "y"}}')}
+    for line in ("pnpm watch", "bun run rm -rf src", "yarn sh -c x"):
+        assert [command.name for command in facts(line, own).commands if command.name in ("watch", "rm", "sh")] == []
+    for line in ("pnpm watch ls", "bun run rm -rf src", "pnpm sh -c x"):
+        assert len(facts(line, FILES).commands) > 1, line
