@@ -118,6 +118,17 @@ def test_a_module_that_is_profiled_is_a_module():
     assert not facts("python3 -m cProfile x.py -m http.server", {"x.py": MadeFile()}).unknown
 
 
+def test_modules_that_are_installed():
+    for words in ("IPython -c 'import os'", "xonsh -c 'rm -rf src'", "debugpy --listen 1 -c 'f()'"):
+        assert facts(f"python3 -m {words}").commands[0].runs_code is RunsCode.INLINE, words
+    for words in ("radon cc src", "mymodule -c x.toml"):
+        assert facts(f"python3 -m {words}").commands[0].runs_code is RunsCode.WORKSPACE, words
+    own = {"mymodule.py": MadeFile()}
+    assert facts("python3 -m mymodule -e 'a b'", own).commands[0].runs_code is RunsCode.WORKSPACE
+    assert facts("python3 -m virtualenv --clear src", {"src/a.py": MadeFile()}).unknown
+    assert facts("python3 -m keyring get a b").unknown
+
+
 def test_behind_two_dashes_is_no_option():
     assert facts("python3 -m json.tool -- a.json --compact").commands[0].runs_code is RunsCode.WORKSPACE
 

@@ -3,6 +3,7 @@
 import re
 import sys
 from dataclasses import replace
+from itertools import pairwise
 
 from shield.facts.paths import resolve_path
 from shield.facts.programs.cleared import cleared
@@ -56,8 +57,19 @@ def run_module(call: Invocation, named: Value, words: list[Value], depth: int = 
         reading.unknown.append(f"what `python -m {named.text[:80]}` does is not known")
     if name in _TOOLS:
         _tool(call, name, words)
-    else:
-        arguments(call, words)
+        return
+    if name == "virtualenv" and any(word.text.startswith("--cl") for word in words):
+        cleared(call, words, "python -m virtualenv --clear")
+    if not own and any(_is_code(option, value) for option, value in pairwise(words)):
+        reading.run(RunsCode.INLINE)
+    arguments(call, words)
+
+
+def _is_code(option: Value, value: Value) -> bool:
+    """`-c CODE`, as IPython, xonsh and other modules that are installed take it."""
+    return option.text in ("-c", "-e", "--code", "--command", "--eval", "--execute") and (
+        not value.fixed or re.search(r"[\s();=]", value.text) is not None
+    )
 
 
 def _tool(call: Invocation, name: str, words: list[Value]) -> None:
