@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from shield.facts.programs.invocation import Invocation
 from shield.facts.programs.model import Option, Use
 from shield.facts.programs.reading import Value
-from shield.types import RunsCode
+from shield.types import Operation, RunsCode
 
 __all__ = ["abbreviated", "listed"]
 
@@ -48,3 +48,6 @@ def abbreviated(call: Invocation, name: str) -> None:
     for key, option in call.model.options.items() if len(name) > 3 and name.startswith("--") else ():
         if key.startswith(name) and (option.runs is not RunsCode.NONE or option.asks or option.value in _CODE):
             call.reading.run(RunsCode.INLINE)
+        # `--cache` is no beginning of `--cache-location`, but a name of its own
+        if key.startswith(name) and Operation.DELETE in option.adds and key[len(name) :][:1].islower():
+            call.reading.unknown.append(f"`{call.name[:80]} {key}` deletes what it names")
