@@ -80,7 +80,9 @@ def _interpreter(call: Invocation) -> bool:
     if call.name == "perl" and _perl_tells(call):
         return True
     # An option that is not known, or that loads a module or changes files in place, may bring code along.
-    if inline or call.arguments.foreign or call.arguments.has("-i", "-M", "-m", "-d", "-S", "-B", "-R", "-E", "-a"):
+    brings = call.arguments.has("-i", "-M", "-m", "-S", "-B", "-R", "-E", "-a")
+    brings |= any(option.name == "-d" and not _sets_limit(call, value) for option, value in call.arguments.given)
+    if inline or call.arguments.foreign or brings:
         call.reading.run(RunsCode.INLINE)
     for option, value in call.arguments.given:
         if value is not None and option.value is Use.TEXT:
@@ -94,6 +96,17 @@ def _interpreter(call: Invocation) -> bool:
     else:
         script_and_rest(call, call.operands)
     return True
+
+
+_LIMITS = re.compile(
+    r"(?:date\.timezone|display_errors|error_reporting|max_execution_time|memory_limit|opcache\.enable(?:_cli)?"
+    r"|pcov\.enabled|precision|xdebug\.mode|zend\.assertions)=[\w./+-]*"
+)
+
+
+def _sets_limit(call: Invocation, value: Value | None) -> bool:
+    """`php -d memory_limit=1G`: a setting that names no file. perl's `-d` is another."""
+    return call.name == "php" and value is not None and value.fixed and _LIMITS.fullmatch(value.text) is not None
 
 
 _PERL_QUIET = frozenset(f"-{letter}" for letter in "npawleEFi01234567")
