@@ -11,7 +11,7 @@ from shield.types import Access
 
 __all__ = ["meant"]
 
-_MAX_PIECES = 32
+_MAX_PIECES = 256
 _SECRETS = frozenset(("credential", "secret_store"))
 # What is written there runs or counts later, elsewhere than in what runs now.
 _LED_TEXT = """
@@ -19,6 +19,8 @@ agent_identity agent_instruction agent_memory ci host_config scheduler shell_sta
 workspace_policy
 """
 _LED = frozenset(_LED_TEXT.split())
+# The directory as a whole is what tools are told to leave out, the message what they check.
+_LOOKED_AT = ("/.git", "/.git/COMMIT_EDITMSG")
 _GLOB = re.compile(r"[*?\[]")
 
 
@@ -34,12 +36,15 @@ def meant(
     """Secrets that a part of the text names are read (`@.env`, `file:.env`). Nothing but git has to do with what is in
     its own directory: that is written, and so is whatever else others go by, where an unknown (`doubtful`) option or
     variable names it. `secrets`: whether they count."""
-    for piece in _pieces(text, whole=doubtful or "/" in text):
+    found = [piece for piece in PIECES.split(text) if piece]
+    if len(found) > _MAX_PIECES:
+        reading.unknown.append("a word of the command has too many parts to be looked at")
+    for piece in _pieces(found[:_MAX_PIECES]) if doubtful or "/" in text or found != [text] else ():
         for base in bases:
             raw = piece if piece.startswith("/") else f"./{piece}"
             fact = path_fact(raw, Access.WRITE, place, base=base, expand_tilde=False)
-            if fact.resolved is None or not fact.inside_workspace or fact.resolved.endswith("/.git"):
-                continue  # the directory as a whole is what tools are told to leave out
+            if fact.resolved is None or not fact.inside_workspace or fact.resolved.endswith(_LOOKED_AT):
+                continue
             gits = "vcs_config" in fact.categories and "/.git/" in fact.resolved.casefold()
             value = Value(text=piece, head=piece)
             if gits or (doubtful and fact.categories & _LED):
@@ -48,10 +53,8 @@ def meant(
                 reading.path(value, Access.READ)
 
 
-def _pieces(text: str, *, whole: bool) -> Iterator[str]:
-    """What may be a path in the text, the `whole` of it only if so said."""
-    found = [piece for piece in PIECES.split(text) if piece]
-    for piece in found[:_MAX_PIECES] if whole or found != [text] else ():
+def _pieces(found: Sequence[str]) -> Iterator[str]:
+    for piece in found:
         # which letters are the option's is not known: `-MF.git/config`
         start = max(piece.find("."), 0) if piece.startswith("-") else 0
         if not _GLOB.search(piece):

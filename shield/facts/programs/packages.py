@@ -261,6 +261,8 @@ def _bun(call: Invocation) -> bool:
         if any(option.value is Use.CODE for option, _ in call.arguments.given):
             call.reading.run(RunsCode.INLINE)
         return False
+    if call.operands[0].text == "-":
+        call.reading.run(RunsCode.INLINE)
     if starts_by_name(call, call.operands, system=False):
         return True
     for word in call.operands:

@@ -86,7 +86,12 @@ def _project(call: Invocation) -> bool:
 
 
 def _started(call: Invocation, operands: list[Value]) -> None:
-    """What the first operand, a script or a program of the project, is run by."""
+    """What the first operand, a script or a program of the project, is run by; and code that comes another way."""
+    fed = operands[0].text == "-" and call.name in _STARTS_SCRIPTS if operands else call.name in _FED
+    if fed and _TELLS.isdisjoint(call.reading.flags):
+        call.reading.run(RunsCode.INLINE)
+    if any("-XX:On" in word.text for word in call.words):
+        call.reading.run(RunsCode.INLINE)  # `-J-XX:OnError=COMMAND`, `-Dorg.gradle.jvmargs=-XX:OnOutOfMemoryError=…`
     at = next((index for index, word in enumerate(call.words) if operands and word is operands[0]), len(call.words))
     words = list(call.words[at:])  # its own options, too
     if call.name in ("bun run", "yarn run") and starts_by_name(call, words, system=call.name == "bun run"):
@@ -125,6 +130,12 @@ def _given(call: Invocation, option: Option, value: Value | None) -> None:
 # `//pkg:target`, `@repository//…`: what these build by name, and no path.
 _LABELLED = frozenset(("bazel", "bazelisk", "buck2", "pants"))
 _LABEL = re.compile(r"-?@{0,2}[\w.~+-]*//[\w./:*+-]*")
+# Without a script they run what they are fed, line by line.
+_FED = frozenset(
+    ("crystal i", "dune utop", "gleam shell", "kotlin", "kotlinc", "rebar3 shell", "sbt", "stack ghci",
+     "stack repl", "swift", "swift repl", "ts-node", "tsx")
+)  # fmt: skip
+_TELLS = frozenset(("-h", "--help", "-help", "-v", "--version", "-version"))
 _STARTS_SCRIPTS = frozenset(("tsx", "ts-node", "bun run"))
 _MAVEN = frozenset(("mvn", "mvnw"))
 

@@ -30,7 +30,7 @@ WRITTEN = [
 ]  # fmt: skip
 HARMLESS = [
     "flake8 --exclude .git,__pycache__ src", "codespell --skip='./.git/*' src", "mypy --strict src/a.py", "prettier --check AGENTS.md",
-    "pytest -x src/a.py", "yamllint .github/workflows/ci.yml", "pre-commit run --files .github/workflows/ci.yml AGENTS.md", "gcc -O2 -o app src/a.c",
+    "pytest -x src/a.py", "yamllint .github/workflows/ci.yml", "pre-commit run --files .github/workflows/ci.yml AGENTS.md", "gcc -O2 -o app src/a.c", "commitlint --edit .git/COMMIT_EDITMSG",
 ]  # fmt: skip
 
 
@@ -51,6 +51,11 @@ def test_a_part_of_a_word_that_names_a_secret_is_read(line):
 @pytest.mark.parametrize(("line", "name"), WRITTEN)
 def test_what_others_go_by_may_be_written(line, name):
     assert name in {path.raw for path in facts(line, FILES).paths if path.access == "write"}
+
+
+def test_a_word_of_too_many_parts_is_said():
+    assert (f"{WS}/.env", "read") in accesses(facts("gcc -Wl," + "-x," * 200 + "@.env a.c", FILES))
+    assert facts("gcc -Wl," + "-x," * 300 + "@.env a.c", FILES).unknown
 
 
 LEFT_OUT = [
