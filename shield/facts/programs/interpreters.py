@@ -156,8 +156,8 @@ def _java(call: Invocation) -> bool:
         return True
     call.reading.run(RunsCode.WORKSPACE)
     foreign = call.arguments.foreign
-    # `-XX:OnError=COMMAND`, `-XX:OnOutOfMemoryError=COMMAND`
-    if any(not flag.startswith(("-X", "-D")) or flag.startswith("-XX:On") for flag in foreign):
+    # `-XX:OnError=COMMAND`, `-XX:OnOutOfMemoryError=COMMAND`, `-Xrunjdwp:…,launch=COMMAND`
+    if any(not flag.startswith(("-X", "-D")) or flag.startswith(("-XX:On", "-Xrun")) for flag in foreign):
         call.reading.run(RunsCode.INLINE)
     arguments(call, list(call.words))
     return True

@@ -90,8 +90,8 @@ def _started(call: Invocation, operands: list[Value]) -> None:
     fed = operands[0].text == "-" and call.name in _STARTS_SCRIPTS if operands else call.name in _FED
     if fed and _TELLS.isdisjoint(call.reading.flags):
         call.reading.run(RunsCode.INLINE)
-    if any("-XX:On" in word.text for word in call.words):
-        call.reading.run(RunsCode.INLINE)  # `-J-XX:OnError=COMMAND`, `-Dorg.gradle.jvmargs=-XX:OnOutOfMemoryError=…`
+    if any(_JAVA_STARTS.search(word.text) for word in call.words):
+        call.reading.run(RunsCode.INLINE)
     at = next((index for index, word in enumerate(call.words) if operands and word is operands[0]), len(call.words))
     words = list(call.words[at:])  # its own options, too
     if call.name in ("bun run", "yarn run") and starts_by_name(call, words, system=call.name == "bun run"):
@@ -136,6 +136,8 @@ _FED = frozenset(
      "stack repl", "swift", "swift repl", "ts-node", "tsx")
 )  # fmt: skip
 _TELLS = frozenset(("-h", "--help", "-help", "-v", "--version", "-version"))
+# `-J-XX:OnError=COMMAND`, `-Dorg.gradle.jvmargs=-XX:OnOutOfMemoryError=…`, `-agentlib:jdwp=launch=COMMAND,…`
+_JAVA_STARTS = re.compile(r"-XX:On|-Xrun|-agent(?:lib|path):")
 _STARTS_SCRIPTS = frozenset(("tsx", "ts-node", "bun run"))
 _MAVEN = frozenset(("mvn", "mvnw"))
 

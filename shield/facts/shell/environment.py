@@ -54,7 +54,7 @@ _CODE_PREFIXES = (
 
 
 # What options for Java, linkers and make name, in variables that mostly say how much memory and which warnings.
-_STARTS = re.compile(r"-XX:On|-javaagent:|-agent(?:lib|path):|linker=|extld=|--eval")
+_STARTS = re.compile(r"-XX:On|-Xrun|-javaagent:|-agent(?:lib|path):|linker=|extld=|--eval")
 # With these git starts no pager and no editor (git-var(1), `pager.c` and `editor.c`), asks nobody and takes no lock;
 # gzip packs more or less (gzip(1), ENVIRONMENT).
 _IDLE = frozenset(
