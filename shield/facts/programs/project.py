@@ -87,7 +87,8 @@ def _project(call: Invocation) -> bool:
 
 def _started(call: Invocation, operands: list[Value]) -> None:
     """What the first operand, a script or a program of the project, is run by; and code that comes another way."""
-    fed = operands[0].text == "-" and call.name in _STARTS_SCRIPTS if operands else call.name in _FED
+    lines = call.name in _FED
+    fed = operands[0].text == "-" and (lines or call.name in _STARTS_SCRIPTS) if operands else lines
     if fed and _TELLS.isdisjoint(call.reading.flags):
         call.reading.run(RunsCode.INLINE)
     if any(_JAVA_STARTS.search(word.text) for word in call.words):
