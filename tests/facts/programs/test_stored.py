@@ -46,7 +46,7 @@ RUNS = (
     "CREATE TRIGGER r AFTER INSERT ON t WHEN load_extension('x') BEGIN SELECT 1; END",
     "CREATE VIEW v AS SELECT data FROM fsdir WHERE path = '/x'",
     "CREATE VIEW v AS SELECT * FROM zipfile",
-    "CREATE VIEW v AS SELECT * FROM \"ZipFile\"",
+    'CREATE VIEW v AS SELECT * FROM "ZipFile"',
     "CREATE VIEW v AS SELECT * FROM [lsdir]",
     "CREATE VIEW v AS SELECT data FROM 'fsdir' WHERE path = '/x'",
     "CREATE VIEW v AS SELECT sha3_query('select 1')",
