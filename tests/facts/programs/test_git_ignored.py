@@ -65,6 +65,8 @@ def test_a_folder_is_looked_through():
         "cd docs && git add ':/'",
         "cd docs && git add ':/.e*'",
         "cd docs && git add '../.e*'",
+        "cd docs; git add -A",
+        "cd docs; git add ':/'",
         "git -C . add .",
         "git -C docs add ..",
     ],

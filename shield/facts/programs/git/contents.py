@@ -5,7 +5,7 @@ import re
 from shield.facts.filesystem import FileKind, FileSystemUnknownError
 from shield.facts.paths import path_fact, resolve_path
 from shield.facts.programs.git.pathspecs import excludes, is_pattern, tracked_secrets
-from shield.facts.programs.git.repository import git_dirs, started_in
+from shield.facts.programs.git.repository import git_dirs, may_start_in
 from shield.facts.programs.invocation import Invocation
 from shield.facts.programs.reading import Value
 from shield.types import Access
@@ -25,11 +25,11 @@ def asked_for(call: Invocation) -> None:
 def content(call: Invocation, word: Value) -> None:
     """`REVISION:PATH`, a path, or a revision, which no file is unless one of that name is there."""
     text = word.text if word.fixed else word.head
-    base = started_in(call)
-    beside = _beside_index(call, base)
+    bases = may_start_in(call)
+    beside = _beside_index(call, bases)
     rest = None if beside else _behind_revision(word)
-    if word.fixed and is_pattern(text) and not excludes(text) and base is not None:
-        for path in tracked_secrets(text, call.context.place, base):
+    if word.fixed and is_pattern(text) and not excludes(text):
+        for path in (path for base in bases for path in tracked_secrets(text, call.context.place, base)):
             call.reading.path(Value(text=path, head=path), Access.READ)
     if rest is not None:
         # One word that git printed, and what stands behind it: no such name leads up or begins with a slash.
@@ -50,10 +50,10 @@ def content(call: Invocation, word: Value) -> None:
         call.reading.path(word, Access.READ, recursive=beside and not _is_file(call, word))
 
 
-def _beside_index(call: Invocation, base: str | None) -> bool:
+def _beside_index(call: Invocation, bases: tuple[str, ...]) -> bool:
     """Whether names are files and directories as diff(1) has them; git diff takes them so where no repository is."""
     try:
-        found = call.name.endswith(" diff") and base is not None and git_dirs(call.context.place, base) == ()
+        found = call.name.endswith(" diff") and any(git_dirs(call.context.place, base) == () for base in bases)
     except FileSystemUnknownError:
         found = True
     return found or call.arguments.has("--no-index")

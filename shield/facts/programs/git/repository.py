@@ -15,7 +15,7 @@ from shield.facts.programs.reading import PathUse, Value
 from shield.facts.repositories import MAX_SETTINGS, WORK_TREE, Repository, linked
 from shield.types import Access, RunsCode
 
-__all__ = ["STAYING", "git_dirs", "judge_repository", "on_its_own", "settings", "started_in"]
+__all__ = ["STAYING", "git_dirs", "judge_repository", "may_start_in", "on_its_own", "settings", "started_in"]
 
 _MAX_INDEX = 16_777_216
 _MAX_MODULES, _MAX_DEPTH = 100, 4
@@ -101,7 +101,17 @@ def judge_repository(call: Invocation, verb: str) -> None:
 
 def started_in(call: Invocation) -> str | None:
     """The directory that git works in, with `-C` taken into account; None where that is not known."""
-    base, moved = call.context.base, call.reading.moved
+    return _moved(call, call.context.base)
+
+
+def may_start_in(call: Invocation) -> tuple[str, ...]:
+    """Every known directory that git may work in: `cd src; git add .` goes on where there is no `src`."""
+    found = (_moved(call, base) for base in call.context.bases)
+    return tuple(base for base in found if base is not None)
+
+
+def _moved(call: Invocation, base: str | None) -> str | None:
+    moved = call.reading.moved
     if moved is None or base is None:
         return base
     return resolve_path(moved.text, call.context.place, base=base, expand_tilde=False).path if moved.fixed else None

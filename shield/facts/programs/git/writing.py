@@ -10,7 +10,7 @@ from shield.facts.programs.git.history import keeps_work
 from shield.facts.programs.git.ignored import Ignored
 from shield.facts.programs.git.names import repository_here, tracked_names
 from shield.facts.programs.git.pathspecs import excludes, fits, is_pattern
-from shield.facts.programs.git.repository import started_in
+from shield.facts.programs.git.repository import may_start_in
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.model import Use
 from shield.facts.programs.reading import Value
@@ -57,8 +57,9 @@ def _begins(call: Invocation) -> bool:
 
 def _writes(call: Invocation) -> bool:
     call.reading.reshapes |= not call.name.endswith((" add", " commit", " stage"))
-    if call.name.endswith((" add", " stage")):
-        _added(call)
+    if call.name.endswith((" add", " stage")) and not call.arguments.has("-u", "--update", "-n", "--dry-run"):
+        for base in may_start_in(call):
+            _added(call, base)
     if call.name.endswith(" format-patch") and not call.arguments.has("-o", "--output-directory", "--stdout"):
         call.reading.path(Value(text=".", head="."), Access.WRITE)
     if call.name.endswith(" rm"):
@@ -103,12 +104,10 @@ def _keeps_files(call: Invocation) -> bool:
     return True
 
 
-def _added(call: Invocation) -> None:
+def _added(call: Invocation, base: str) -> None:
     """Secrets that git would take in with a directory or by a pattern: those that it does not have and is not told to
     ignore, or takes in all the same (git-add(1), `-f`)."""
-    base, place, arguments = started_in(call), call.context.place, call.arguments
-    if base is None or arguments.has("-u", "--update", "-n", "--dry-run"):
-        return
+    place, arguments = call.context.place, call.arguments
     try:
         found = repository_here(place, base)
     except FileSystemUnknownError:
