@@ -5,18 +5,20 @@ What is told here is which secrets they may take in; a pattern that is not under
 
 import posixpath
 import re
-from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
-from shield.facts.categories import has_meaning
+from shield.facts.categories import has_meaning, leads_on, may_have_meaning
 from shield.facts.filesystem import FileSystemUnknownError
 from shield.facts.place import Place
 from shield.facts.programs.git.names import repository_here, tracked_names
+from shield.facts.repositories import Repository
+from shield.facts.snapshot import Snapshot
 
 __all__ = ["excludes", "fits", "is_pattern", "tracked_secrets"]
 
 _MAGIC = re.compile(r":(?:\((?P<words>[^)]*)\)|(?P<marks>[^\w.*?\[\\-]*))(?P<rest>.*)", re.DOTALL)
 _GLOB = frozenset("*?[\\")
+_SECRETS = "tracked secrets"
 
 
 def is_pattern(text: str) -> bool:
@@ -47,16 +49,31 @@ def fits(text: str, name: str, within: str) -> bool:
     return pattern == "." or any(fnmatchcase(start[:end], pattern) for end in (*ends, len(start)))
 
 
-def tracked_secrets(text: str, place: Place, base: str) -> Iterator[str]:
+def tracked_secrets(text: str, place: Place, base: str) -> list[str]:
     """The secrets, as absolute paths, that the index holds and the pattern may take in."""
     try:
         found = repository_here(place, base)
     except FileSystemUnknownError:
-        return
+        return []
     if found is None:
-        return
+        return []
     repository, within = found
-    for name in tracked_names(repository.index, "", place) or ():
-        path = posixpath.join(repository.top, name)
-        if has_meaning(path, place, secret=True) and fits(text, name, within):
-            yield path
+    return [posixpath.join(repository.top, name) for name in _secrets(repository, place) if fits(text, name, within)]
+
+
+def _secrets(repository: Repository, place: Place) -> tuple[str, ...]:
+    """The names in the index that hold secrets; looked through once for all commands of an action."""
+    known = place.files.looked if isinstance(place.files, Snapshot) else {}
+    index, top = repository.index, repository.top
+    secrets = known.get((index, _SECRETS))
+    if isinstance(secrets, tuple):
+        return secrets
+    names = tracked_names(index, "", place) or ()
+    inner = leads_on(top, place)
+    parts = {part for name in names for part in name.split("/")}
+    telling = {part for part in parts if inner or may_have_meaning(part, place, secret=True)}
+    held = (name for name in names if not telling.isdisjoint(name.split("/")))
+    known[index, _SECRETS] = secrets = tuple(
+        name for name in held if has_meaning(posixpath.join(top, name), place, secret=True)
+    )
+    return secrets
