@@ -143,8 +143,10 @@ class Line:
         line._calls = Calls(line, line._record, scripted, self._programs, None)
         line._simples = Simples(line, line._record, line._settings, line._calls)
         state.inexact = line._record.doubts
+        line.been(state)
         try:
             line.text(text, state, frame)
+            line._follow_traps(frame)
         except TooMuchError:
             line.doubt("too many commands")
         return line._record

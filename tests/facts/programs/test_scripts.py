@@ -33,6 +33,8 @@ RUN_BY = [
     ("./x.sh", "x.sh", "#!/bin/bash\ncat ~/.ssh/id_rsa\n"),
     ("./x.sh", "x.sh", "cat ~/.ssh/id_rsa\n"),
     ("./x", "x", "#!/usr/bin/env -S bash -e\nf() { cat ~/.ssh/id_rsa; }\nf\n"),
+    ("bash x.sh", "x.sh", "trap 'cat ~/.ssh/id_rsa' EXIT\nls\n"),
+    ("./x.sh", "x.sh", "#!/bin/bash\nset -E\ntrap 'cat ~/.ssh/id_rsa' ERR\ncd sub; false\n"),
     ("timeout 5 ./x.sh", "x.sh", "#!/bin/sh\ncat ~/.ssh/id_rsa\n"),
     ("cd sub && ./x.sh", "sub/x.sh", "#!/bin/sh\ncat ~/.ssh/id_rsa\n"),
     ("bash -x ./sub/../x.sh", "x.sh", "cat ~/.ssh/id_rsa\n"),
