@@ -218,10 +218,10 @@ def _named(call: Invocation) -> Value | None:
     arguments, context = call.arguments, call.context
     if context.names is None or arguments.foreign or arguments.has("-a", "--arg-file", "-R", "--process-slot-var"):
         return None
-    ends = arguments.values("-d", "--delimiter")
-    if any(value.text != "\\n" for value in ends):
+    ends, nul = arguments.values("-d", "--delimiter"), arguments.has("-0", "--null")
+    if any(nul or value.text != "\\n" for value in ends):
         return None
-    return taken_apart(context.names, context.place, context.bases, nul=arguments.has("-0", "--null"))
+    return taken_apart(context.names, context.place, context.bases, nul=nul)
 
 
 def _filled(word: Value, marks: list[str], named: Value | None) -> Value:

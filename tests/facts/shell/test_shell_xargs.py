@@ -41,6 +41,7 @@ NOT_UNDERSTOOD = [
     "find . | xargs -0 cat",
     "find . -print0 | grep a | xargs -0 cat",
     "find . | xargs -d , cat",
+    "find . -print0 | xargs -0 -d '\\n' cat",  # the last one counts
     "find . | xargs -a list cat",
     "find . -printf 'x%p\\n' | xargs cat",
     "find . -ls | xargs cat",
