@@ -12,12 +12,14 @@ __all__ = ["Arguments", "read_arguments"]
 @dataclass(slots=True)
 class Arguments:
     """An invocation's words told apart. `given` are the options in order, each with its value. `late`: values that are
-    words behind an operand, and operands themselves to a program that takes options before these only."""
+    words behind an operand, and operands themselves to a program that takes options before these only; `spilt`: values
+    that may be several words, of which the option takes the first."""
 
     operands: list[Value] = field(default_factory=list)
     given: list[tuple[Option, Value | None]] = field(default_factory=list)
     foreign: list[str] = field(default_factory=list)  # options that the model does not have
     late: list[Value] = field(default_factory=list)
+    spilt: list[Value] = field(default_factory=list)
 
     def has(self, *names: str) -> bool:
         return any(option.name in names for option, _ in self.given)
@@ -169,6 +171,8 @@ def _spill(value: Value | None, found: Arguments, reading: Reading) -> None:
     operands or further options."""
     if value is not None and found.operands:
         found.late.append(value)
+    if value is not None and value.several:
+        found.spilt.append(value)
     if value is not None and value.many:
         reading.loose = True
         found.operands.append(value)

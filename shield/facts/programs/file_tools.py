@@ -195,7 +195,8 @@ def _split(call: Invocation) -> bool:
     prefix = call.operands[1] if len(call.operands) > 1 else Value(text="x", head="x")
     suffixes = arguments.values("--additional-suffix") or [Value(text="")]
     lengths = arguments.values("-a", "--suffix-length")
-    if prefix.fixed and suffixes[-1].fixed:
+    alone = len(call.operands) == 1 and call.operands[0].several
+    if prefix.fixed and suffixes[-1].fixed and not alone:
         name, suffix = posixpath.basename(prefix.text), suffixes[-1].text
         first = f"{prefix.text}aa{suffix}"
         call.reading.path(Value(text=first, head=first), Access.WRITE)
@@ -229,7 +230,9 @@ def _shown(call: Invocation) -> bool:
         if any(word.fixed and _TREE_MIXED.match(word.text) for word in call.words):
             call.reading.caution()
     elif name.startswith("fd"):
-        operands = operands if operands and operands[0].many else operands[1:]
+        shifted = bool(arguments.spilt) or (bool(operands) and operands[0].several)
+        lone = [Value(text=".", head=".")] if len(operands) == 1 else []
+        operands = [*operands, *lone] if shifted else operands[1:]
         follows = arguments.has("-L", "--follow")
     else:
         follows = call.recursive and arguments.has("-L", "--dereference")

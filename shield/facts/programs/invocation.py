@@ -131,10 +131,10 @@ def _read(call: Invocation) -> None:
     if model.asks is not None and model.choices is None:
         _ask(call, model.asks)
     spared = _options(call)
-    if call.context.place.platform == "darwin":
-        # getopt(3) of a BSD ends the options at the first operand.
-        for value in call.arguments.late:
-            reading.use(Use.READ if model.rest is Use.TEXT else model.rest, value, recursive=call.recursive)
+    # getopt(3) of a BSD ends the options at the first operand.
+    late = call.arguments.late if call.context.place.platform == "darwin" else []
+    for value in (*call.arguments.spilt, *late):
+        reading.use(Use.READ if model.rest is Use.TEXT else model.rest, value, recursive=call.recursive)
     if model.fewer is not None and len(call.operands) <= len(model.first):
         reading.caution()
         reading.unknown.append(f"`{call.name[:80]}`: {model.fewer}")
@@ -220,6 +220,7 @@ def _ask(call: Invocation, why: str) -> None:
 def _operands(call: Invocation, *, spared: bool) -> None:
     model = call.model
     operands = list(call.operands)
+    default = [] if model.default is None else [Value(text=model.default, head=model.default)]
     for pattern, why in model.guarded.items():
         if any(not word.fixed or fnmatchcase(word.text.lower(), pattern) for word in operands):
             call.reading.caution()
@@ -227,24 +228,21 @@ def _operands(call: Invocation, *, spared: bool) -> None:
     if not spared:
         for use in model.first:
             if operands:
-                value = operands[0] if _several(operands[0]) else operands.pop(0)
+                # One that may be several words, or may stand behind such, is one of the others, too.
+                shifted = operands[0].several or bool(call.arguments.spilt)
+                value = operands[0] if shifted else operands.pop(0)
                 call.reading.use(use, value, recursive=call.recursive)
+                operands += default if shifted and len(operands) == 1 else []
     if model.rest is Use.COMMAND:
         call.command(operands, elsewhere=model.elsewhere)
         return
-    if not operands and model.default is not None:
-        operands = [Value(text=model.default, head=model.default)]
+    operands = operands or default
     for index, value in enumerate(operands):
         last = model.last if index == len(operands) - 1 else None
-        if last is None or _several(value):
+        if last is None or value.several:
             call.reading.use(model.rest, value, recursive=call.recursive)
         if last is not None:
             call.reading.use(last, value, recursive=call.recursive)
-
-
-def _several(value: Value) -> bool:
-    """Whether it may become more words than one, each with a part of its own: `uniq *` writes the second."""
-    return value.many or value.roots is not None or value.pattern is not None
 
 
 def _subcommand(call: Invocation) -> None:

@@ -171,16 +171,18 @@ def _grep(call: Invocation) -> bool:
             call.reading.prints = printed_by_walk(flags, operands, Listing(tuple(operands), listed))
         return True
     look = searched(call)
-    if not arguments.has("-e", "--regexp", "-f", "--file") and operands and not operands[0].many:
+    # What may be several words, or stand behind such, is a file, too.
+    shifted = bool(arguments.spilt) or (bool(operands) and operands[0].several)
+    if not arguments.has("-e", "--regexp", "-f", "--file") and operands and not shifted:
         operands.pop(0)
+    lone = shifted and len(operands) == 1
     named = tuple(operands)  # names that are printed begin with one of these
     actions = arguments.values("-d", "--directories")
     recursive = call.recursive or any(not value.fixed or value.text.startswith("rec") for value in actions)
     # zgrep hands on what it unpacks: its grep has no operand, whatever zgrep has.
-    if recursive and (not operands or call.name.rpartition("/")[2] == "zgrep"):
+    recursive |= look.ignores
+    if recursive and (not operands or lone or (not look.ignores and call.name.rpartition("/")[2] == "zgrep")):
         operands.append(Value(text=".", head="."))
-    if look.ignores:
-        recursive, operands = True, operands or [Value(text=".", head=".")]
     for operand in operands:
         call.reading.path(operand, Access.READ, recursive=recursive, look=look)
     if recursive and not call.reading.cautious:

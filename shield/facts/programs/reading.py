@@ -52,6 +52,11 @@ class Value(NamedTuple):
         return self.many or (not self.head and self.pattern is None) or self.head.startswith("-")
 
     @property
+    def several(self) -> bool:
+        """Whether it may become more words than one, each with a part of its own: `uniq *` writes the second."""
+        return self.many or self.roots is not None or self.pattern is not None
+
+    @property
     def fixed(self) -> bool:
         """One word of known text."""
         return self.known and self.pattern is None and self.roots is None

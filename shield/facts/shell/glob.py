@@ -14,6 +14,7 @@ __all__ = ["Matches", "directory_of", "fixed_directory", "may_be_option", "super
 _MAX_MATCHES = 64
 _MAX_ENTRIES = 4096
 _ESCAPED = re.compile(r"\[([*?\[\\])\]")
+_BRACKET = re.compile(r"\[[!^]?+\]?+[^\[\]\\]*+\]")
 _OPTION = re.compile(r"--[A-Za-z0-9\-]+=")
 _SPECIAL = re.compile(r"[*?\[]")
 
@@ -85,7 +86,8 @@ def _step(lead: str, part: str, place: Place, base: str | None) -> list[str]:
     if not resolved.exists or resolved.stat is None or resolved.stat.kind is not FileKind.DIRECTORY:
         return []
     rule = _component(part)
-    hidden = part.startswith((".", "["))
+    # A dot that a name begins with is matched by no bracket expression.
+    hidden = part.startswith(".")
     names = [*place.files.listdir(resolved.path, _MAX_ENTRIES), *([".", ".."] if part.startswith(".") else [])]
     return [
         posixpath.join(lead, name) for name in names if (hidden or not name.startswith(".")) and rule.fullmatch(name)
@@ -93,13 +95,17 @@ def _step(lead: str, part: str, place: Place, base: str | None) -> list[str]:
 
 
 def _component(part: str) -> re.Pattern[str]:
-    """Literal text, `?` and `*` exactly; from the first bracket expression on, anything."""
+    """Literal text, `?` and `*` exactly; any character for a bracket expression, anything from one on whose end is not
+    seen at once."""
     at = 0
     while at < len(part):
         escaped = _ESCAPED.match(part, at)
         if escaped is None and part[at] == "[":
-            part = part[:at] + "*"
-            break
+            bracket = _BRACKET.match(part, at)
+            if bracket is None:
+                part = part[:at] + "*"
+                break
+            part = f"{part[:at]}?{part[bracket.end() :]}"
         at = escaped.end() if escaped is not None else at + 1
     # fnmatch's expression does not backtrack over stars, whatever the names are.
     return re.compile(translate(part), re.IGNORECASE)

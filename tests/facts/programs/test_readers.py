@@ -171,3 +171,40 @@ def test_a_search_that_is_told_which_names_to_keep_to_reads_no_others(line):
 )
 def test_a_search_reads_what_its_globs_and_types_do_not_leave_out(line):
     assert any("credential" in fact.categories for fact in facts(line, _SEARCHES).paths)
+
+
+GLOBBED = {".env": MadeFile(), "a.txt": MadeFile(), "b.txt": MadeFile(), "1": MadeFile(), "2": MadeFile()}
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["grep .*", "grep -h .e*", "rg .*", "grep -e .*", "cut -d .* -f1", "grep -A [12] .env", "awk -F .* 1", "ag .*"],
+)
+def test_what_a_pattern_stands_for_is_more_than_one_word(line):
+    programs = {f"/usr/bin/{name}": MadeFile(mode=0o755) for name in ("ag", "rg")}
+    assert any("credential" in fact.categories for fact in facts(line, {**GLOBBED, **programs}).paths)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "grep -c [0-9] a.txt",
+        "grep -rn foo* src",
+        "grep x [ab].txt",
+        "awk -F [,:] '{print $2}' a.txt",
+        "cat [!.]*",
+        "cat [.]env",
+        "ls [a-m]*",
+        "head -n 5 *",
+    ],
+)
+def test_a_bracket_stands_for_one_character_and_for_no_dot_in_front(line):
+    found = facts(line, GLOBBED)
+    assert not found.unknown
+    assert all(fact.resolved for fact in found.paths)
+    assert not any("credential" in fact.categories for fact in found.paths)
+
+
+def test_pieces_of_several_files_are_called_as_any_of_them():
+    assert facts("split *", GLOBBED).unknown
+    assert not facts("split a.txt out_", GLOBBED).unknown

@@ -15,6 +15,7 @@ from scale import seed
 from shield.facts.local import LocalFiles
 from shield.facts.place import Place
 from shield.facts.shell import analyse
+from shield.facts.shell.glob import superset
 from shield.facts.shell.grammar.reader import read_line
 from shield.facts.shell.grammar.script import RefusedLineError, ansi_c
 from shield.facts.shell.grammar.tree import read_tree
@@ -156,3 +157,21 @@ def test_what_is_parsed_bash_accepts(pieces):
     if analyse(line, place).parsed:
         run = subprocess.run([BASH, "-n", "-c", "--", line], capture_output=True, timeout=20, check=False)
         assert run.returncode == 0, (line, run.stderr)
+
+
+@needs_bash
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "[.]*", "[!a]*", "[^]]*", "[]x]*", "[[]*", "[[:alpha:]]*", "[a", "[a-]*", "a[^]]", "*[b-]*", "[!]]*", "[^]]]",
+        "[]", "[]]", "[!", "[a]b[", "[a-z][0-9]", ".[!.]*", "?[b]*", "[^]a]?*",
+    ],
+)  # fmt: skip
+def test_every_name_that_bash_matches_is_known(pattern, tmp_path):
+    names = (".b", "a", "ab", "a1", "x]", "[x", "-", "^a", "b-c", "]", "[", "[a]", "a]b", "[]")
+    for name in names:
+        (tmp_path / name).touch()
+    printed = subprocess.run([BASH, "-c", f"printf '%s\\n' {pattern}"], cwd=tmp_path, capture_output=True, check=True)
+    matched = set(printed.stdout.decode().splitlines()) & {*names, ".", ".."}
+    world = Place(files=LocalFiles(), home="/", cwd=str(tmp_path), workspace_roots=(), env={}, shell=BASH)
+    assert matched - {pattern} <= {*(superset(pattern, world, str(tmp_path)) or ())}
