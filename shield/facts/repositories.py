@@ -93,7 +93,7 @@ def _line(path: str, place: Place) -> str:
 def _text(path: str, limit: int, place: Place) -> str:
     entry = place.files.lstat(path)
     content = place.files.read(path, limit) if entry is not None and entry.kind is FileKind.FILE else None
-    return (content or b"").decode("utf-8", "replace")
+    return (content or b"").decode("utf-8", "surrogateescape")
 
 
 def _straight(folder: str, place: Place) -> bool:

@@ -12,7 +12,8 @@ from shield.facts.beneath import Look
 from shield.facts.filesystem import FileSystemUnknownError
 from shield.facts.place import Place
 from shield.facts.programs.git.index import read_index
-from shield.facts.programs.git.repository import git_dirs, on_its_own, settings
+from shield.facts.programs.git.passive import settings
+from shield.facts.programs.git.repository import git_dirs, on_its_own
 from shield.facts.programs.invocation import Invocation
 from shield.facts.programs.reading import Listing, Value
 from shield.facts.repositories import Repository

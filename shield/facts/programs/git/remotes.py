@@ -7,7 +7,8 @@ from types import MappingProxyType
 from shield.facts.filesystem import FileSystemUnknownError
 from shield.facts.programs.git.founding import founds, init
 from shield.facts.programs.git.history import pulls
-from shield.facts.programs.git.repository import git_dirs, settings
+from shield.facts.programs.git.passive import settings
+from shield.facts.programs.git.repository import git_dirs
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.reading import Value
 from shield.types import Access, Operation, RunsCode

@@ -9,59 +9,22 @@ from shield.facts.filesystem import FileKind, FileSystemUnknownError
 from shield.facts.paths import resolve_path
 from shield.facts.place import Place
 from shield.facts.programs.git.index import gitlinks, holds_gitlinks
+from shield.facts.programs.git.passive import QUIET, is_passive, settings
 from shield.facts.programs.git.settings import named_files
 from shield.facts.programs.invocation import Invocation
 from shield.facts.programs.reading import PathUse, Value
-from shield.facts.repositories import MAX_SETTINGS, WORK_TREE, Repository, linked
+from shield.facts.repositories import Repository, linked
 from shield.types import Access, RunsCode
 
-__all__ = ["STAYING", "git_dirs", "judge_repository", "may_start_in", "on_its_own", "settings", "started_in"]
+__all__ = ["STAYING", "git_dirs", "judge_repository", "may_start_in", "on_its_own", "started_in"]
 
 _MAX_INDEX = 16_777_216
 _MAX_MODULES, _MAX_DEPTH = 100, 4
 # What starts `git status` in submodules, and nothing else.
 _LOOKING = frozenset(("add", "commit", "diff", "stage", "status"))
 _MAX_LEVELS = 64
-# Settings of a repository that make git run something or read further settings (git-config(1)).
-_ACTIVE_SETTING = re.compile(
-    r"fsmonitor|external|textconv|sshcommand|pager|editor|hookspath|gitproxy|askpass|program|\[\s*(?:alias|filter|include|diff|"
-    r"merge|credential|difftool|mergetool|browser|protocol|interactive|sequence|man|gpg|url|uploadpack|trailer|core\.\w*proxy)|"
-    r"worktree\s*=|command|driver|cmd\s*=|helper|attributesfile|uploadpack|receivepack|vcs\s*=|update\s*=\s*!|"
-    r"ext::|\\\n|promisor|partialclone|recurse|\[\s*submodule|proxy|hook|bundle",
-    re.IGNORECASE,
-)
-# Lines that say where others are and what branches are called, whatever words that takes: `webhooks.git`, `fix-pager`.
-# What stands before `::` is a program (gitremote-helpers(7)).
-_TOLD = re.compile(
-    r'^[ \t]*(?:\[(?:branch|remote) "[^"\\\n]*"\]|'
-    r'(?:url|pushurl|fetch|push|merge|remote|pushremote|name|email)[ \t]*=(?:(?!::)[^"\\#;\n])*|'
-    r"fsmonitor[ \t]*=[ \t]*(?:true|false))$",  # git's own (git-fsmonitor--daemon(1))
-    re.IGNORECASE | re.MULTILINE,
-)
 # What `HEAD` holds in a directory that git takes for a repository (`validate_headref` in git's setup).
-_HEAD = re.compile(rb"ref:[ \t\n\v\f\r]*refs/|[0-9a-f]{40}")
-# What runs none of `_LATER_HOOKS` (githooks(5)): what only reads, and what changes no more than files and index
-# (but `restore`, which runs `post-checkout`).
-_QUIET_TEXT = """
-add apply clean mv reset rm stage
-status diff log show shortlog rev-parse rev-list ls-files ls-tree cat-file blame describe merge-base branch tag
-remote config grep show-ref for-each-ref name-rev var count-objects check-ignore diff-tree diff-index diff-files
-reflog cherry whatchanged annotate
-"""
-_QUIET = frozenset(_QUIET_TEXT.split())
-# The others, `post-index-change` and `reference-transaction`, they do run.
-_LATER_HOOKS_TEXT = """
-applypatch-msg pre-applypatch post-applypatch pre-commit pre-merge-commit prepare-commit-msg commit-msg post-commit
-pre-rebase post-checkout post-merge pre-push pre-receive update post-receive post-update push-to-checkout pre-auto-gc
-post-rewrite sendemail-validate fsmonitor-watchman
-"""
-_LATER_HOOKS = frozenset(_LATER_HOOKS_TEXT.split())
-# Directories of hooks that are guarded as `.git/hooks` is, from the top, as husky and others set them.
-_HOOKS_PATH = re.compile(
-    r"^[ \t]*hookspath[ \t]*=[ \t]*(\.(?:husky|githooks|git-hooks)(?:/[A-Za-z0-9_-]+)?)/?$",
-    re.IGNORECASE | re.MULTILINE,
-)
-_HOOK = re.compile(r"[a-z][a-z0-9-]{5,}")  # what git may call one; beside them lie helpers of theirs
+_HEAD = re.compile(rb"ref:[ \t\n\r]*refs/|[0-9a-f]{40}")
 # These do not look into the repositories that an index names: tried with git 2.39, in which `status`, `diff`, `add`,
 # `commit`, `stash` and others start there what the configuration found there says.
 STAYING_TEXT = """
@@ -127,20 +90,13 @@ def _plain(call: Invocation, repository: Repository, verb: str) -> bool:
         _named(call, repository, text)
     if verb == "help" and text is not None and "help" in text.lower():
         return False  # it may be shown in a browser
-    if not _is_passive(place, repository, text, quiet=verb in _QUIET):
+    if not is_passive(place, repository, text, quiet=verb in QUIET):
         return False
     if not _looks_inside(call, verb):
         return True
     if verb in _LOOKING and not _goes_inside(call):
         return _passive_modules(place, repository, _MAX_DEPTH)
     return not _submodules(place, repository)
-
-
-def _is_passive(place: Place, repository: Repository, text: str | None, *, quiet: bool) -> bool:
-    """Whether neither its settings `text` nor its hooks run anything."""
-    if text is None or _ACTIVE_SETTING.search(_HOOKS_PATH.sub("", _TOLD.sub("", text))):
-        return False
-    return not any(_hooks(place, folder, quiet=quiet) for folder in _hook_folders(repository, text))
 
 
 def _passive_modules(place: Place, repository: Repository, depth: int) -> bool:
@@ -159,7 +115,7 @@ def _passive_modules(place: Place, repository: Repository, depth: int) -> bool:
         if there is None:
             continue
         module = Repository(top, inner, inner) if there.kind is FileKind.DIRECTORY else linked(top, place)
-        if module is None or depth == 0 or not _is_passive(place, module, settings(place, module), quiet=True):
+        if module is None or depth == 0 or not is_passive(place, module, settings(place, module), quiet=True):
             return False
         if not _passive_modules(place, module, depth - 1):
             return False
@@ -234,7 +190,8 @@ def git_dirs(place: Place, base: str) -> tuple[Repository, ...] | None:
             found.append(here)
             if here.own != inner or _is_repository(place, inner):
                 return tuple(found)  # at a file that leads nowhere git ends
-        if lstat(posixpath.join(at, "HEAD")) is not None and lstat(posixpath.join(at, "objects")) is not None:
+        parts = (lstat(posixpath.join(at, name)) for name in ("objects", "commondir"))
+        if lstat(posixpath.join(at, "HEAD")) is not None and any(part is not None for part in parts):
             found.append(Repository(at, at, at))  # a bare repository, found before anything above it
             if _is_repository(place, at):
                 return tuple(found)
@@ -256,41 +213,3 @@ def _is_repository(place: Place, folder: str) -> bool:
         return False
     content = place.files.read(head, 255)
     return content is not None and _HEAD.match(content) is not None
-
-
-def settings(place: Place, repository: Repository) -> str | None:
-    """The text of a repository's configuration; None where more than that file, or it cannot be read."""
-    if place.files.lstat(posixpath.join(repository.common, "commondir")) is not None:
-        return None
-    text = _config(place, posixpath.join(repository.common, "config"))
-    if text is None or "worktreeconfig" not in text.lower():
-        # that a submodule's `core.worktree` is `top` has been seen
-        return WORK_TREE.sub("", text, count=1) if text is not None and repository.module else text
-    own = _config(place, posixpath.join(repository.own, "config.worktree"))
-    return None if own is None or repository.module else f"{text}\n{own}"
-
-
-def _config(place: Place, path: str) -> str | None:
-    entry = place.files.lstat(path)
-    if entry is None:
-        return ""
-    content = place.files.read(path, MAX_SETTINGS) if entry.kind is FileKind.FILE else None
-    return content.decode("utf-8", "replace") if content is not None else None
-
-
-def _hook_folders(repository: Repository, text: str) -> tuple[str, ...]:
-    """Where its hooks may lie: its own directory, and those that the settings name."""
-    named = (posixpath.join(repository.top, path) for path in _HOOKS_PATH.findall(text))
-    return (posixpath.join(repository.common, "hooks"), *named)
-
-
-def _hooks(place: Place, folder: str, *, quiet: bool) -> bool:
-    """Whether a hook may be there that is not one of git's samples, nor one that quiet commands never run."""
-    entry = place.files.lstat(folder)
-    if entry is None:
-        return False
-    above = place.files.lstat(posixpath.dirname(folder))
-    if entry.kind is not FileKind.DIRECTORY or above is None or above.kind is not FileKind.DIRECTORY:
-        return True
-    names = [name.lower() for name in place.files.listdir(folder, 256)]
-    return any(_HOOK.fullmatch(name) and not (quiet and name in _LATER_HOOKS) for name in names)
