@@ -15,7 +15,7 @@ from shield.facts.homes import OWN
 from shield.facts.links import linked_places
 from shield.facts.mounts import other_names
 from shield.facts.place import Place
-from shield.facts.repositories import part_of_repository
+from shield.facts.repositories import HEAD, part_of_repository
 from shield.facts.table import Group, components, table
 from shield.types import PROTECTED_CATEGORIES
 
@@ -114,6 +114,8 @@ def may_have_meaning(name: str, place: Place, *, secret: bool = False) -> bool:
     named = places.named(folded)
     if not named.isdisjoint(_SECRETS) if secret else named:
         return True
+    if not secret and folded == HEAD.lower():
+        return True  # a directory that has one may be a repository
     if secret:
         return any(pattern.category in _SECRETS for pattern in places.sequences.get(folded, ()))
     return folded in places.sequences or folded in guards(place.protected).files

@@ -12,10 +12,11 @@ from typing import Final
 from shield.facts.filesystem import FileKind, FileSystemUnknownError, Stat
 from shield.facts.place import Place
 
-__all__ = ["HEAD", "MAX_SETTINGS", "WORK_TREE", "Repository", "linked", "part_of_repository"]
+__all__ = ["HEAD", "MAX_SETTINGS", "WORK_TREE", "Repository", "linked", "may_be_part", "part_of_repository"]
 
 HEAD: Final = "HEAD"
 _SETTINGS: Final = frozenset(("config", "config.worktree", "commondir", "info", "hooks"))
+_PARTS: Final = _SETTINGS | {HEAD.lower()}
 _BENEATH: Final = {"hooks": None, "info": "attributes"}  # directories of it, and which of their files matters
 _HOOK: Final = frozenset(("vcs_hook", "vcs_config"))
 _CONFIG: Final = frozenset(("vcs_config",))
@@ -123,6 +124,11 @@ def part_of_repository(name: str, stat: Stat | None, place: Place) -> frozenset[
     if inner in _SETTINGS and _is_repository(parent, place):
         return _HOOK if inner == "hooks" else _CONFIG
     return _NONE
+
+
+def may_be_part(name: str) -> bool:
+    """Whether a relative name could have such a category, where a repository stands. False is certain."""
+    return not _PARTS.isdisjoint(name.lower().split("/"))
 
 
 def _is_repository(folder: str, place: Place) -> bool:

@@ -15,6 +15,7 @@ from shield.facts.programs.members import Member, UnclearArchiveError
 from shield.facts.programs.reading import PathUse, Value
 from shield.facts.programs.tarballs import tar_members
 from shield.facts.programs.zipballs import zip_members
+from shield.facts.repositories import may_be_part
 from shield.facts.snapshot import Snapshot
 from shield.types import Access, Operation
 
@@ -237,6 +238,6 @@ def _kind(path: str, place: Place) -> FileKind | None:
 
 def _means(top: str, name: str, place: Place, *, inner: bool) -> bool:
     """Whether the name may have a meaning where it is written, by itself or by a directory on its way."""
-    if any(may_have_meaning(part, place) for part in name.split("/")):
+    if may_be_part(name) or any(may_have_meaning(part, place) for part in name.split("/")):
         return True
     return inner and has_meaning(posixpath.join(top, name), place)

@@ -472,6 +472,19 @@ def test_a_member_with_a_meaning_is_a_path_of_its_own():
     }
 
 
+def test_a_part_of_a_repository_under_any_name_has_a_meaning():
+    repository = {f"store/{name}": MadeFile(content=b"x") for name in ("HEAD", "objects/x", "refs/x")}
+    for name, lands in (
+        ("HEAD", "x/HEAD"),
+        ("config", "store/config"),
+        ("hooks/post-commit", "store/hooks/post-commit"),
+    ):
+        archive = {"a.tar": MadeFile(content=tar(entry(name, b"x")))}
+        found = facts(f"tar xf a.tar -C {lands.partition('/')[0]}", repository | archive | {"x/y": MadeFile()})
+        guarded = {fact.resolved for fact in found.paths if "vcs_config" in fact.categories}
+        assert guarded == {f"{WS}/{lands}"}, name
+
+
 def test_the_archive_is_bound_by_its_content():
     found = facts("tar xzf a.tgz", WORLD)
     assert (f"{WS}/a.tgz", Access.EXECUTE) in {(fact.resolved, fact.access) for fact in found.paths}

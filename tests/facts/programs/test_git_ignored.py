@@ -108,7 +108,22 @@ def test_without_a_repository_git_diff_goes_through_directories():
     assert taken("git diff a.txt docs/x", outside) == set()
 
 
-NOT_IGNORED = ("!.env", ".env\n!.env", "#.env", "env", "/src/.env", ".env/", "src/", "\\.env", "[.]env\n![.]env", ".en")
+NOT_IGNORED = (
+    "# x\f.env", "# x\x85.env", "# x\r.env", ".env\t", ".env\xa0", "//.env", ".env//", ".env\r", ".env\n!.ENV",
+    ".env\n" + "#\n" * 2001 + "!.env", ".env\n" + "#" * 70_000,
+)  # fmt: skip
+NOT_IGNORED += (
+    "!.env",
+    ".env\n!.env",
+    "#.env",
+    "env",
+    "/src/.env",
+    ".env/",
+    "src/",
+    "\\.env",
+    "[.]env\n![.]env",
+    ".en",
+)
 IGNORED = (".env", ".env*", "/.env", ".*", "*", "*env", ".env  ", "!.env\n.env", ".e?v", "*.x\n.env*\n!.env.example")
 
 
@@ -117,10 +132,33 @@ def test_what_is_not_ignored_for_certain(text):
     assert taken("git add .", {".gitignore": MadeFile(content=text.encode())}) == {".env"}
 
 
+def test_the_users_own_list_may_be_another_file():
+    assert taken("git add .", {"/home/user/.config/git/ignore": MadeFile(content=b".env\n")}) == {".env"}
+
+
 @pytest.mark.parametrize("text", IGNORED)
-@pytest.mark.parametrize("where", [".gitignore", ".git/info/exclude", "/home/user/.config/git/ignore"])
+@pytest.mark.parametrize("where", [".gitignore", ".git/info/exclude"])
 def test_what_is_ignored(text, where):
     assert taken("git add .", {where: MadeFile(content=text.encode())}) == set()
+
+
+@pytest.mark.parametrize("text", ["!.env", "!.e*", "!.ENV", "#" * 70_000 + "\n!.env", "[x]\n![x]"])
+def test_a_list_beneath_may_take_it_back(text):
+    files = {".gitignore": MadeFile(content=b".env\n"), "src/.env": MadeFile(), "src/x/.env": MadeFile()}
+    assert taken("git add src", files) == set()
+    files["src/.gitignore"] = MadeFile(content=text.encode())
+    for line in ("git add src", "git add .", "git add -A"):
+        assert taken(line, files) == {"src/.env", "src/x/.env"}, line
+
+
+def test_a_line_ends_as_git_has_it():
+    assert taken("git add .", {".gitignore": MadeFile(content=b"x\r\n.env\r\n")}) == set()
+
+
+def test_patterns_in_brackets_and_of_any_case_take_in_what_they_may():
+    for line in ("git add '.[!A-Z]nv'", "git add '.[Z-f]nv'", "git add '[x[:punct:]]env'"):
+        assert taken(line, {}) == {".env"}, line
+    assert taken("git --icase-pathspecs add SRC", {"src/.env": MadeFile()}) == {".env", "src/.env"}
 
 
 def test_a_link_is_no_list():

@@ -13,7 +13,7 @@ from shield.facts.local import LocalFiles
 from shield.facts.place import Place
 from shield.facts.programs.git.index import read_index
 from shield.facts.shell import analyse
-from shield.types import Access
+from shield.types import Access, RunsCode
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
@@ -149,9 +149,11 @@ def test_an_index_that_names_other_places_is_not_believed(ws, name, version):
     content = index.read_bytes()
     assert content.count(b"z" * len(name) + b"\0") == 1
     index.write_bytes(content.replace(b"z" * len(name) + b"\0", name.encode() + b"\0"))
-    assert read_index(index.read_bytes()) is not None
+    assert read_index(index.read_bytes()) is None
     for line in ("git ls-files -z | xargs -0 cat", "git ls-files | xargs cat"):
         assert not settled(found(ws, line))
+    for line in ("git diff", "git status", "git add -u", "git commit -a -m x", "git grep x", "git rm -r src"):
+        assert found(ws, line).commands[0].runs_code is RunsCode.WORKSPACE, line
 
 
 @pytest.mark.parametrize("version", ["2", "3", "4"])

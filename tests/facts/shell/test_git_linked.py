@@ -210,3 +210,15 @@ def test_where_the_repository_is_not_known_every_secret_counts(worktree):
     assert worktree.taken("git add .") == {".env"}
     said = analyse("git add -A", worktree.place())
     assert any("name the files" in text for text in said.unknown)
+
+
+def test_bytes_that_are_no_text_lead_where_they_say(worktree):
+    """Where the text would be taken for another, that other would be judged, and this one run."""
+    odd = worktree.home.joinpath("x\ufffd")
+    worktree.main.rename(odd)
+    (odd / ".git/worktrees/tree/gitdir").write_text(f"{worktree.tree}/.git\n")
+    pointer = str(odd / ".git/worktrees/tree").encode()
+    (worktree.tree / ".git").write_bytes(b"gitdir: " + pointer + b"\n")
+    assert worktree.says() is RunsCode.NONE
+    (worktree.tree / ".git").write_bytes(b"gitdir: " + pointer.replace("\ufffd".encode(), b"\xff") + b"\n")
+    assert worktree.says() is RunsCode.WORKSPACE

@@ -358,3 +358,80 @@ def test_an_unreadable_or_split_index_counts(yard):
     (yard.ws / ".git/index").unlink()
     (yard.ws / ".git/index").symlink_to("elsewhere")
     assert yard.says("git status") is RunsCode.WORKSPACE
+
+
+def test_what_git_passes_over_is_no_repository(yard):
+    """git's blanks are four; a repository by another one hides the one above."""
+    inner = yard.ws / "sub"
+    yard.make(inner)
+    (inner / ".git/HEAD").write_bytes(b"ref:\x0brefs/heads/main\n")
+    assert yard.says("git status", inner) is RunsCode.NONE
+    yard.sh(f'git config core.fsmonitor "{yard.program}"')
+    assert yard.says("git status", inner) is RunsCode.WORKSPACE
+    assert yard.runs("git status", inner)
+
+
+def test_a_bare_repository_may_have_its_objects_elsewhere(yard):
+    inner = yard.ws / "d"
+    yard.sh("git init -q --bare e; mkdir d; echo ref: refs/heads/main > d/HEAD; echo ../e > d/commondir")
+    hook = yard.ws / "e/hooks/reference-transaction"
+    hook.write_text(f"#!/bin/sh\ntouch {yard.mark}\n")
+    hook.chmod(0o755)
+    yard.sh("git --git-dir=../.git push -q ../e HEAD:refs/heads/main", inner)
+    assert yard.says("git branch new", inner) is RunsCode.WORKSPACE
+    assert yard.runs("git branch new", inner)
+
+
+def test_hooks_are_looked_for_where_git_stays(yard):
+    yard.sh("git config core.bare true; git config core.hooksPath .husky; mkdir -p sub/.husky")
+    hook = yard.ws / "sub/.husky/reference-transaction"
+    hook.write_text(f"#!/bin/sh\ntouch {yard.mark}\n")
+    hook.chmod(0o755)
+    assert yard.says("git branch new", yard.ws / "sub") is RunsCode.WORKSPACE
+    assert yard.runs("git branch new", yard.ws / "sub")
+
+
+LINKS = (
+    "COMMIT_EDITMSG",
+    "FETCH_HEAD",
+    "logs",
+    "logs/HEAD",
+    "refs/tags",
+    "objects",
+    "packed-refs",
+    "shallow",
+    "MERGE_MSG",
+)
+
+
+@pytest.mark.parametrize("name", [*LINKS, "SQUASH_MSG", "info/exclude", "rebase-merge"])
+def test_a_link_in_a_repository_leads_its_hand(yard, name):
+    there = yard.ws / ".git" / name
+    if there.exists():
+        there.rename(yard.home / "moved")
+    there.symlink_to(yard.home / "moved")
+    for line in ("git status", "git log", "git commit -a -m x", "git tag new"):
+        assert yard.says(line) is RunsCode.WORKSPACE, line
+
+
+@pytest.mark.parametrize("name", ["objects/info/alternates", "MERGE_AUTOSTASH", "remotes"])
+def test_what_brings_in_more_than_the_repository_has(yard, name):
+    (yard.ws / ".git" / name).write_text("x\n")
+    assert yard.says("git log -p") is RunsCode.WORKSPACE
+
+
+@pytest.mark.parametrize("flag", ["--assume-unchanged", "--skip-worktree"])
+def test_a_changed_file_that_git_does_not_look_at_is_lost(yard, flag):
+    place = Place(
+        files=LocalFiles(),
+        home=str(yard.home),
+        cwd=str(yard.ws),
+        workspace_roots=(str(yard.ws),),
+        env=yard.env,
+        shell="/bin/bash",
+    )
+    assert not analyse("git rm a", place).unknown
+    yard.sh(f"git update-index {flag} a; echo changed > a")
+    assert analyse("git rm a", place).unknown
+    yard.sh("git rm a")
+    assert not (yard.ws / "a").exists() or flag == "--skip-worktree"

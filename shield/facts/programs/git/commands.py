@@ -5,12 +5,14 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from shield.facts.filesystem import FileSystemUnknownError
 from shield.facts.programs.forwarding import command_among, glimpse
 from shield.facts.programs.git.contents import asked_for, content
 from shield.facts.programs.git.history import searches, stash
 from shield.facts.programs.git.names import listed_by_git
+from shield.facts.programs.git.pathspecs import is_pattern
 from shield.facts.programs.git.remotes import GIT_REMOTES
-from shield.facts.programs.git.repository import judge_repository
+from shield.facts.programs.git.repository import git_dirs, judge_repository, may_start_in
 from shield.facts.programs.git.writing import GIT_WRITING
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.model import Use
@@ -106,10 +108,22 @@ def _rev(call: Invocation) -> bool:
         tail = value.text.rpartition(":")[2]
         content(call, Value(text=tail, head=tail) if value.fixed else value)
     if call.name.endswith(" grep") and call.arguments.has("--no-index", "--untracked"):
-        for word in words or [Value(text=".", head=".")]:
+        # a pattern may take in all; from the top, where it says so
+        whole = not words or any(word.fixed and is_pattern(word.text) for word in words)
+        tops = [Value(text=top, head=top) for top in _tops(call)] if words and whole else []
+        for word in [*([Value(text=".", head=".")] if whole else []), *tops, *words]:
             call.reading.path(word, Access.READ, recursive=True)
     call.reading.prints = listed_by_git(call)
     return True
+
+
+def _tops(call: Invocation) -> list[str]:
+    """The tops of the repositories that git may stand in."""
+    try:
+        found = [git_dirs(call.context.place, base) or () for base in may_start_in(call)]
+    except FileSystemUnknownError:
+        return []
+    return [repository.top for some in found for repository in some]
 
 
 def _rev_write(call: Invocation) -> bool:

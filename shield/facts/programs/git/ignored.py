@@ -4,8 +4,7 @@ import posixpath
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-from shield.facts.categories import may_have_meaning
-from shield.facts.filesystem import FileSystemUnknownError
+from shield.facts.filesystem import FileKind, FileSystemUnknownError
 from shield.facts.place import Place
 from shield.facts.repositories import Repository
 
@@ -13,6 +12,7 @@ __all__ = ["Ignored"]
 
 _MAX_FILE = 65_536
 _MAX_LINES = 2_000
+_INSTALLED = frozenset(("node_modules", "site-packages", ".venv", "venv", "__pycache__"))
 _HARD = frozenset("[\\")  # patterns that are not understood
 
 
@@ -26,6 +26,10 @@ class _Line(NamedTuple):
     hard: bool
 
 
+# Where it cannot be read, whatever stood before may be taken back.
+_UNKNOWN = _Line(parts=("*",), anchored=False, folder=False, negated=True, hard=True)
+
+
 class Ignored:
     """The patterns of a repository, read where they are needed."""
 
@@ -33,10 +37,8 @@ class Ignored:
         self._top = repository.top
         self._place = place
         self._lines: dict[str, tuple[_Line, ...]] = {}
-        self._further = (
-            *self._read(posixpath.join(place.home, ".config/git/ignore")),
-            *self._read(posixpath.join(repository.common, "info/exclude")),
-        )
+        # The user's own list may be another file, as settings say; it is left out.
+        self._further = self._read(posixpath.join(repository.common, "info/exclude"))
 
     def holds(self, name: str) -> bool:
         """Whether the file `name` (from the top) is ignored for certain: it, or a directory on its way."""
@@ -44,16 +46,13 @@ class Ignored:
         return any(self._ignored(parts[:end], folder=end < len(parts)) for end in range(1, len(parts) + 1))
 
     def everywhere(self) -> tuple[str, ...]:
-        """Patterns of names that are ignored wherever they stand, where no later line can bring one back."""
+        """Names of directories that need not be looked into: what is installed, and ignored at the top. A list
+        beneath may bring back all else."""
         lines = (*self._further, *self._at(()))
         if any(line.negated for line in lines):
             return ()
-        return tuple(line.parts[0] for line in lines if not (line.anchored or line.hard) and self._spares(line))
-
-    def _spares(self, line: _Line) -> bool:
-        """Whether no secret goes by a name that is ignored of directories only."""
-        name = line.parts[0]
-        return not line.folder or not (set(name) & set("*?") or may_have_meaning(name, self._place, secret=True))
+        plain = (line.parts[0] for line in lines if not (line.anchored or line.hard))
+        return tuple(name for name in plain if name in _INSTALLED)
 
     def _ignored(self, parts: tuple[str, ...], *, folder: bool) -> bool:
         found = False
@@ -72,26 +71,32 @@ class Ignored:
 
     def _read(self, path: str) -> tuple[_Line, ...]:
         try:
-            content = self._place.files.read(path, _MAX_FILE) if self._place.files.lstat(path) is not None else None
+            entry = self._place.files.lstat(path)
+            there = entry is not None and entry.kind is not FileKind.LINK  # which git does not follow
+            content = self._place.files.read(path, _MAX_FILE) if there else b""
         except FileSystemUnknownError:
-            return ()
-        texts = (content or b"").decode("utf-8", "replace").splitlines()[:_MAX_LINES]
-        return tuple(line for line in map(_line, texts) if line is not None)
+            content = None
+        texts = (content or b"").decode("utf-8", "surrogateescape").split("\n")
+        if content is None or len(texts) > _MAX_LINES:
+            return (_UNKNOWN,)
+        ended = (text.removesuffix("\r") for text in texts[:-1])
+        return tuple(line for line in map(_line, (*ended, texts[-1])) if line is not None)
 
 
 def _line(text: str) -> _Line | None:
-    text = text.rstrip()
+    text = text.rstrip(" ")
     negated = text.startswith("!")
     pattern = text.removeprefix("!")
-    bare = pattern.strip("/")
+    bare = pattern.removeprefix("/").removesuffix("/")
     if not bare or pattern.startswith("#"):
         return None
+    parts = tuple(bare.split("/"))
     return _Line(
-        parts=tuple(bare.split("/")),
-        anchored="/" in pattern.rstrip("/"),
+        parts=parts,
+        anchored="/" in pattern.removesuffix("/"),
         folder=pattern.endswith("/"),
         negated=negated,
-        hard=bool(_HARD & set(bare)) or "**" in bare,
+        hard=bool(_HARD & set(bare)) or "**" in bare or "" in parts,
     )
 
 
@@ -99,6 +104,8 @@ def _after(line: _Line, parts: tuple[str, ...], found: bool, *, folder: bool) ->
     """Whether the entry is ignored when this line has been read, as well; `found`: whether it was before."""
     if line.hard:
         return found and not line.negated
+    if line.negated:  # settings may make letters of both cases one
+        parts, line = tuple(map(str.lower, parts)), line._replace(parts=tuple(map(str.lower, line.parts)))
     fits = (
         len(parts) == len(line.parts) and all(map(fnmatchcase, parts, line.parts))
         if line.anchored

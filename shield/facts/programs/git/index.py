@@ -25,16 +25,20 @@ _TYPE = 0xF000
 # Extensions that neither add entries nor replace any. Block offsets (IEOT) are compared with what was read here.
 _PLAIN_EXTENSIONS = frozenset((b"TREE", b"REUC", b"UNTR", b"FSMN", b"EOIE", b"IEOT"))
 _MIN_ENTRY = 62
+_ASSUMED = 0x8000  # of the flags: `git update-index --assume-unchanged`
+_SKIPPED = 0x4000  # of the further ones: `--skip-worktree`
 _MAX_FOLDERS = 100_000
 
 
 class Entry(NamedTuple):
     """A file by its name from the top of the repository. `blob`: the SHA-1 of its content; None where the index does
-    not say for certain what that is (a conflict, a file that is only meant to be added)."""
+    not say for certain what that is (a conflict, a file that is only meant to be added). `assumed`: git is told not to
+    look whether it has changed."""
 
     name: bytes
     mode: int
     blob: bytes | None
+    assumed: bool
 
 
 class Index(NamedTuple):
@@ -96,9 +100,11 @@ def _starts(
 ) -> dict[int, int] | None:
     """Where each entry starts, and last where they end; how many bytes of the name before it are kept (version 4).
 
-    None where an entry is a directory, or a repository and there are no `links`, or they do not fit.
+    None where an entry is a directory, or a repository and there are no `links`, or its name leads out, or they do not
+    fit.
     """
     whole = b""
+    names: list[bytes] = []
     at, before = _HEADER.size, 0
     starts: dict[int, int] = {}
     read_half = _HALF.unpack_from
@@ -129,23 +135,30 @@ def _starts(
                 return None
             at = start + ((finish - start + 8) & ~7)
         starts[start] = kept
-        if entries is not None or links is not None:
-            whole = whole[:kept] + content[name:finish]
+        whole = whole[:kept] + content[name:finish]
+        names.append(whole)
         if entries is not None:
             entries.append(_entry(content, start, flags, whole))
         if links is not None and kind == _GITLINK:
             links.append(whole)
-    if at > end:
+    if at > end or _lead_out(names):
         return None
     starts[at] = 0
     return starts
 
 
+def _lead_out(names: list[bytes]) -> bool:
+    """Whether one of the names is such as git itself never puts into an index (`verify_path` in its read-cache)."""
+    parts = b"/".join((b"", *names, b"")).lower()
+    return bool(names) and any(odd in parts for odd in (b"//", b"/./", b"/../", b"/.git/"))
+
+
 def _entry(content: bytes, start: int, flags: int, name: bytes) -> Entry:
-    intended = flags & _EXTENDED and _HALF.unpack_from(content, start + _MIN_ENTRY)[0] & _INTENT
-    sure = not intended and not flags & _STAGES
+    further = _HALF.unpack_from(content, start + _MIN_ENTRY)[0] if flags & _EXTENDED else 0
+    sure = not further & _INTENT and not flags & _STAGES
     blob = content[start + _STAT : start + _STAT + 20] if sure else None
-    return Entry(name, _HALF.unpack_from(content, start + _MODE_TYPE)[0], blob)
+    assumed = bool(flags & _ASSUMED or further & _SKIPPED)
+    return Entry(name, _HALF.unpack_from(content, start + _MODE_TYPE)[0], blob, assumed)
 
 
 def _varint(content: bytes, at: int) -> tuple[int, int]:

@@ -4,7 +4,6 @@ Of revisions the names are not known: they stand in packs, and whoever wrote the
 """
 
 import posixpath
-import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
@@ -19,12 +18,10 @@ from shield.facts.programs.reading import Listing, Value
 from shield.facts.repositories import Repository
 from shield.types import RunsCode
 
-__all__ = ["listed_by_git", "repository_here", "tracked_names"]
+__all__ = ["holds_assumed", "listed_by_git", "repository_here", "tracked_names"]
 
 _MAX_INDEX = 4_194_304
 _MAX_NAMES = 20_000
-# What git itself never puts into an index (`verify_path` in git's read-cache): such a name may lead anywhere.
-_UNFIT = re.compile(r"\A\Z|(?:\A|/)(?:\.{0,2}|\.git)(?:/|\Z)", re.IGNORECASE)
 
 _LS_FILES_TEXT = "-z -c -m -d --cached --modified --deleted --deduplicate --error-unmatch --exclude-standard"
 _LS_FILES = frozenset(_LS_FILES_TEXT.split())
@@ -102,6 +99,16 @@ def repository_here(place: Place, base: str) -> tuple[Repository, str] | None:
     return found[0], within
 
 
+def holds_assumed(index: str, place: Place) -> bool:
+    """Whether git may be told of a file in the index not to look whether it has changed."""
+    try:
+        entry = place.files.lstat(index)
+        found = None if entry is None else read_index(place.files.read(index, _MAX_INDEX) or b"")
+    except FileSystemUnknownError:
+        return True
+    return entry is not None and (found is None or any(each.assumed for each in found.entries))
+
+
 def tracked_names(index: str, within: str, place: Place) -> tuple[str, ...] | None:
     """The names in the file `index` that begin with `within`, without that; None where they are not known."""
     try:
@@ -119,8 +126,6 @@ def tracked_names(index: str, within: str, place: Place) -> tuple[str, ...] | No
     try:
         names = dict.fromkeys(each.name.decode() for each in found.entries)
     except UnicodeDecodeError:
-        return None
-    if any(_UNFIT.search(name) for name in names):
         return None
     return tuple(name[len(within) :] for name in names if name.startswith(within))
 

@@ -39,8 +39,8 @@ def fits(text: str, name: str, within: str) -> bool:
     magic = _MAGIC.fullmatch(text)
     from_top = magic is not None and ("top" in (magic["words"] or "") or "/" in (magic["marks"] or ""))
     pattern = posixpath.normpath((magic["rest"] if magic is not None else text) or ".").lower()
-    pattern = pattern.replace("[^", "[!").replace("**/", "*")
-    if "\\" in pattern or "[[" in pattern or pattern.startswith("/") or ".." in pattern.split("/"):
+    pattern = pattern.replace("**/", "*")
+    if "\\" in pattern or "[" in pattern or pattern.startswith("/") or ".." in pattern.split("/"):
         return True
     if not from_top and not name.startswith(within):
         return False

@@ -8,7 +8,7 @@ from shield.facts.filesystem import FileSystemUnknownError
 from shield.facts.paths import resolve_path
 from shield.facts.programs.git.history import keeps_work
 from shield.facts.programs.git.ignored import Ignored
-from shield.facts.programs.git.names import repository_here, tracked_names
+from shield.facts.programs.git.names import holds_assumed, repository_here, tracked_names
 from shield.facts.programs.git.pathspecs import excludes, fits, is_pattern
 from shield.facts.programs.git.repository import may_start_in
 from shield.facts.programs.invocation import Invocation, Special
@@ -67,6 +67,8 @@ def _writes(call: Invocation) -> bool:
             return True
         for word in call.operands:
             call.reading.path(word, Access.DELETE, recursive=call.arguments.has("-r"))
+        if _takes_changes(call):
+            call.reading.unknown.append("git may be told not to look whether these files have changed")
     if any(not value.fixed or "/" in value.text for value in call.arguments.values("--suffix")):
         call.reading.caution()
     signs = call.arguments.has("-S") and not call.name.endswith(" restore")  # there it is `--staged`
@@ -104,6 +106,18 @@ def _keeps_files(call: Invocation) -> bool:
     return True
 
 
+def _takes_changes(call: Invocation) -> bool:
+    """Whether `git rm` may delete a file that has changed: git looks, but not where the index says that it need not."""
+    for base in may_start_in(call):
+        try:
+            found = repository_here(call.context.place, base)
+        except FileSystemUnknownError:
+            return True
+        if found is None or holds_assumed(found[0].index, call.context.place):
+            return True
+    return False
+
+
 def _added(call: Invocation, base: str) -> None:
     """Secrets that git would take in with a directory or by a pattern: those that it does not have and is not told to
     ignore, or takes in all the same (git-add(1), `-f`)."""
@@ -113,6 +127,8 @@ def _added(call: Invocation, base: str) -> None:
     except FileSystemUnknownError:
         found = None
     words = [word for word in call.operands if not (word.fixed and excludes(word.text))]
+    if "--icase-pathspecs" in call.reading.flags:
+        words = []
     whole = not words and (bool(call.operands) or arguments.has("-A", "--all"))
     if found is None and whole:
         call.reading.unknown.append("which directory git takes in as a whole is not known; name the files")
@@ -128,6 +144,9 @@ def _added(call: Invocation, base: str) -> None:
         folder = resolve_path(word.text if word.fixed else ".", place, base=base, expand_tilde=False).path
         folder = folder if pattern is None else top
         lead = "" if folder == top else f"{folder}/".removeprefix(f"{top}/")
+        if found is None and (pattern is not None or folder is None or not f"{folder}/".startswith(f"{top}/")):
+            call.reading.unknown.append("which repository this is, is not known; name the files")
+            continue
         if folder is None or not f"{folder}/".startswith(f"{top}/"):
             continue
         inner = tuple(name[len(lead) :] for name in names if name.startswith(lead))
