@@ -356,6 +356,8 @@ def test_what_surely_matches_may_match_and_trees_hold_what_is_in_them(names, par
 def test_bash_agrees(tmp_path_factory, names, parts):
     """`glob` of a file is what bash's globstar finds, dot files included; a last `**` may also stand for nothing."""
     assume(parts[-1] != "**")
+    # a pattern that begins so fits anywhere, also with directories above the one that bash looks through
+    assume(parts[0] != "**" or sum(part != "**" for part in parts) <= len(names))
     root = tmp_path_factory.mktemp("g")
     file = root.joinpath(*names)
     file.parent.mkdir(parents=True, exist_ok=True)
