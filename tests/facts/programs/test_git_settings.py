@@ -85,6 +85,9 @@ def test_a_value_that_may_be_another_one_is_not_known(config):
         "[core]\n\tbare = true\n",
         "[core]\n\tbare\n",
         "[core]\n\tignoreStat = true\n",
+        "[core]\n\tcheckStat = minimal\n\ttrustctime = false\n",
+        '[remote "origin"]\n\turl = https://git.example/x.git\n\tfetch = +refs/heads/*:refs/heads/*\n',
+        '[remote "origin"]\n\turl = https://git.example/x.git\n\tfetch = ^refs/heads/main\n',
         "[format]\n\toutputDirectory = ../out\n",
         "[http]\n\tcookieFile = AGENTS.md\n\tsaveCookies = true\n",
         "[http]\n\tcurloptResolve = x:443:127.0.0.1\n",
@@ -112,6 +115,7 @@ def test_settings_that_lead_further_count_as_code(config):
         "[extensions]\n\tworktreeConfig = true\n",
         "# what stands here\r\n[core]\r\n\tbare = false\r\n",
         "[gc]\n\tauto = 0\n",
+        '[remote "origin"]\n\tfetch = +refs/pull/*/head:refs/remotes/origin/pr/*\n\tfetch = refs/tags/*:refs/tags/*\n',
         "[user]\n\tname = Ana Hook\n\temail = ana@command.example\n",
     ],
 )

@@ -364,6 +364,7 @@ def test_what_git_passes_over_is_no_repository(yard):
     """git's blanks are four; a repository by another one hides the one above."""
     inner = yard.ws / "sub"
     yard.make(inner)
+    yard.sh("chmod -R a+rX .git sub")  # else it is not surely one, whatever it holds
     (inner / ".git/HEAD").write_bytes(b"ref:\x0brefs/heads/main\n")
     assert yard.says("git status", inner) is RunsCode.NONE
     yard.sh(f'git config core.fsmonitor "{yard.program}"')
@@ -412,6 +413,15 @@ def test_a_link_in_a_repository_leads_its_hand(yard, name):
     there.symlink_to(yard.home / "moved")
     for line in ("git status", "git log", "git commit -a -m x", "git tag new"):
         assert yard.says(line) is RunsCode.WORKSPACE, line
+
+
+def test_names_of_any_case_may_be_any_file(yard):
+    (yard.ws / "sub").mkdir()
+    (yard.ws / "sub/.env").write_text("x")
+    files, ws = LocalFiles(), str(yard.ws)
+    place = Place(files=files, home=str(yard.home), cwd=ws, workspace_roots=(ws,), env=yard.env, shell="/bin/bash")
+    found = analyse("git --icase-pathspecs grep --untracked x -- SUB", place)
+    assert f"{ws}/sub/.env" in {fact.resolved for fact in found.paths}
 
 
 @pytest.mark.parametrize("name", ["objects/info/alternates", "MERGE_AUTOSTASH", "remotes"])

@@ -109,7 +109,8 @@ def _rev(call: Invocation) -> bool:
         content(call, Value(text=tail, head=tail) if value.fixed else value)
     if call.name.endswith(" grep") and call.arguments.has("--no-index", "--untracked"):
         # a pattern may take in all; from the top, where it says so
-        whole = not words or any(word.fixed and is_pattern(word.text) for word in words)
+        whole = not words or "--icase-pathspecs" in call.reading.flags
+        whole |= any(word.fixed and is_pattern(word.text) for word in words)
         tops = [Value(text=top, head=top) for top in _tops(call)] if words and whole else []
         for word in [*([Value(text=".", head=".")] if whole else []), *tops, *words]:
             call.reading.path(word, Access.READ, recursive=True)

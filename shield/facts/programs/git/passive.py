@@ -17,7 +17,8 @@ _ACTIVE_SETTING = re.compile(
     r"worktree\s*=|command|driver|cmd\s*=|helper|attributesfile|uploadpack|receivepack|vcs\s*=|update\s*=\s*!|"
     r"ext::|\\\n|promisor|partialclone|recurse|\[\s*submodule|proxy|hook|bundle|"
     # what writes or deletes elsewhere, sends elsewhere, trusts an index, or makes git stay where it was started
-    r"outputdirectory|cookiefile|savecookies|curloptresolve|\[\s*remotes|pruneexpire|reflogexpire|ignorestat|"
+    r"outputdirectory|cookiefile|savecookies|curloptresolve|\[\s*remotes|pruneexpire|reflogexpire|ignorestat|checkstat|"
+    r"trustctime|^[ \t]*fetch[ \t]*=|"
     r"^[ \t]*bare\b(?![ \t]*=[ \t]*false[ \t]*\r?$)",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -30,7 +31,8 @@ _LINE = re.compile(
 # What stands before `::` is a program (gitremote-helpers(7)).
 _TOLD = re.compile(
     r'^[ \t]*(?:\[(?:branch|remote) "[^"\\\n]*"\]|'
-    r'(?:url|pushurl|fetch|push|merge|remote|pushremote|name|email)[ \t]*=(?:(?!::)[^"\\#;\n])*|'
+    r"fetch[ \t]*=[ \t]*\+?refs/[^:^\n]+:refs/(?:remotes|tags|notes)/[^:\n]+|"
+    r'(?:url|pushurl|push|merge|remote|pushremote|name|email)[ \t]*=(?:(?!::)[^"\\#;\n])*|'
     r"fsmonitor[ \t]*=[ \t]*(?:true|false))$",  # git's own (git-fsmonitor--daemon(1))
     re.IGNORECASE | re.MULTILINE,
 )
