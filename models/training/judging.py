@@ -10,7 +10,8 @@ from pathlib import Path
 from models.training.row import Row
 from shield.heuristics.load import load_heuristics
 from shield.model.scorer import Scorer, load_scorer
-from shield.tiers.texts import Text, TextJudge
+from shield.tiers.judged import Text
+from shield.tiers.texts import TextJudge
 from shield.tiers.witnesses import NO_MODEL
 from shield.types import Answer, TextKind
 

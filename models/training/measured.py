@@ -20,7 +20,8 @@ from models.training.report import percent
 from models.training.robust import CHANGES, changed
 from models.training.row import WRITTEN, Row, read_rows
 from shield.pipeline.inspect import across
-from shield.tiers.texts import Judged, Text, TextJudge
+from shield.tiers.judged import Judged, Text
+from shield.tiers.texts import TextJudge
 from shield.types import Answer, TextKind
 
 __all__ = ["main", "measured", "robustness"]

@@ -21,7 +21,8 @@ from shield.types import TextKind
 if TYPE_CHECKING:
     from shield.model.calibration import Calibration
     from shield.model.scorer import Scorer
-    from shield.tiers.texts import Text, TextJudge
+    from shield.tiers.judged import Text
+    from shield.tiers.texts import TextJudge
 
 __all__ = ["calibrate"]
 
@@ -118,7 +119,7 @@ def _adopted(name: str | None, home: Home) -> Path:
 def _texts(file: str, kind: TextKind | None) -> "list[Text]":
     """The lines of a file. Raises ConfigError: it cannot be read, or a line holds no text."""
     from shield.cli.model_rows import Row, batches, opened, plain_row, read_row
-    from shield.tiers.texts import Text
+    from shield.tiers.judged import Text
 
     texts = []
     with opened(file) as source:

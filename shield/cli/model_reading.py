@@ -15,8 +15,9 @@ from shield.errors import ConfigError
 from shield.heuristics.load import HEURISTICS, load_heuristics
 from shield.resources import data_folder
 from shield.tiers.classifier import ClassifierTier
+from shield.tiers.judged import Text
 from shield.tiers.loading import load_tier1
-from shield.tiers.texts import CLASSIFIER, Text, TextJudge
+from shield.tiers.texts import CLASSIFIER, TextJudge
 from shield.tiers.witnesses import MODEL_READY, NO_MODEL
 
 if TYPE_CHECKING:

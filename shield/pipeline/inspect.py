@@ -12,7 +12,8 @@ from enum import StrEnum
 from shield.facts.secrets import redact
 from shield.pipeline.ports import Recorder
 from shield.tiers.classifier import ClassifierTier, evidence
-from shield.tiers.texts import Judged, Text, squeezed, strength
+from shield.tiers.judged import Judged, Text, strength
+from shield.tiers.texts import squeezed
 from shield.tiers.witnesses import NO_MODEL
 from shield.types import (
     Answer,

@@ -12,8 +12,9 @@ from functools import partial
 from typing import Final
 
 from shield.facts.secrets import redact
+from shield.tiers.judged import LATE, Judged, Text, strength
 from shield.tiers.leaves import leaves, unsaid
-from shield.tiers.texts import CLASSIFIER, LATE, Judged, Text, TextJudge, strength
+from shield.tiers.texts import CLASSIFIER, TextJudge
 from shield.tiers.threads import Threads
 from shield.tiers.tier import Case
 from shield.types import Answer, Opinion, Severity, TextFinding, Tier

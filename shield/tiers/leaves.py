@@ -9,8 +9,9 @@ from typing import NamedTuple
 from shield.actions.registry import FIELDS_BY_NAME, Field, FieldRole, lookup
 from shield.facts.text import names_only, pointer
 from shield.facts.text_codes import from_codes
+from shield.tiers.judged import Text
 from shield.tiers.pieces import is_said, parted, spaced
-from shield.tiers.texts import Text, squeezed
+from shield.tiers.texts import squeezed
 from shield.types import Access, Action, Facts, Json, TextKind
 
 __all__ = ["leaves", "unsaid"]

@@ -6,31 +6,23 @@ of it that is no consent.
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from types import MappingProxyType
 from typing import Final
 
 from shield.facts.text_plain import plain, within
+from shield.tiers.judged import LATE, Judged, Text, shorter_first, strength, strongest_first
+from shield.tiers.marks import Marks, looked, marked
 from shield.tiers.markup import source
-from shield.tiers.views import RAW, SOURCE, VISIBLE, View, views
+from shield.tiers.views import RAW, SOURCE, View
 from shield.tiers.witnesses import MODEL_READY, Calibration, Model, NoRulesError, Reading, Rule, Rules
 from shield.types import Answer, TextFinding, TextKind
 
-__all__ = ["CLASSIFIER", "LATE", "Judged", "Text", "TextJudge", "squeezed", "strength"]
+__all__ = ["CLASSIFIER", "TextJudge", "squeezed"]
 
 CLASSIFIER: Final = "classifier"  # the name of a finding that no rule made
-LATE: Final = "late"
-_FINDINGS_MAX: Final = 32  # of one text
-# Code points of all views together, of bodies and of all other texts each: some 1.2 s of looking for what is hidden
-# at the 2.3 us of the dearest ones (two cores, November 2026).
-_LOOKED_MAX: Final = 1 << 19
-# Code points that a text may come to as a reader sees it, if it is no longer itself: one letter may become eighteen
-# (U+FDFA), and a million of them took 6 s for each look.
-_SHOWN_MAX: Final = 1 << 20
 _SQUEEZED_MAX: Final = 1 << 16  # of a text that is read together with others; of a long one they read the ends
-_VIEW_LEAST: Final = 64  # code points that a view counts for at least: a scan takes 60 us however short it is
 _READ_VIEWS: Final = 8  # of one text, by the classifier: itself and what it hides
 _LEAST_LETTERS: Final = 8  # a shorter text says nothing that a rule does not see
 _LONG: Final = 4_000  # code points from which on a text may not be read as a whole
@@ -45,34 +37,6 @@ _FAR: Final = re.compile(
     "\ua000-\ua63f\ua6a0-\ua71f\ua800-\uab2f\uabc0-\uabff]"
 )
 _BLANKS: Final = re.compile(r"\s{2,}")
-_STRENGTH: Final = {Answer.BLOCK: 2, Answer.ESCALATE: 1}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Text:
-    """A text, what it is read as, and its place (a JSON pointer or a role). `body`: of a file, where head, tail and
-    what the rules find are enough. `name_only`: an identifier, which only the rules read."""
-
-    text: str
-    kind: TextKind
-    where: str = ""
-    body: bool = False
-    name_only: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
-    """What was found in one text, most severe first. `answer` is the most severe of the findings. `score` and `margin`
-    are the highest of the classifier's, whatever they come to; None where it did not read the text. `whole`: all of it
-    was read, by the rules and by the classifier, unless there is `trouble`."""
-
-    text: Text
-    findings: tuple[TextFinding, ...] = ()
-    answer: Answer = Answer.NO_OBJECTION
-    score: float | None = None
-    margin: float | None = None
-    whole: bool = False
-    trouble: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,42 +47,6 @@ class _Piece:
     view: View
     start: int
     text: str
-
-
-class _Marks:
-    """What the rules found in a text so far. Of the same finding in several places or views the first is told; `hits`
-    are all places in the text as it stands."""
-
-    def __init__(self, text: Text) -> None:
-        self.hits: list[tuple[int, int]] = []
-        self._text = text.text
-        self._found: dict[tuple[str, Answer], TextFinding] = {}
-        self._scanned: set[str] = set()
-
-    @cached_property
-    def within(self) -> str:
-        """As much of the text as is made plain."""
-        return within(self._text, max(_SHOWN_MAX, len(self._text)), ends=True)
-
-    def scan(self, rules: Rules, text: Text, view: View) -> None:
-        """Adds what is found in `view`, if nothing like it was scanned before. Raises NoRulesError."""
-        if view.text in self._scanned:
-            return
-        found = rules.scan(view.text, text.kind)
-        self._scanned.add(view.text)
-        for finding in found:
-            if view.layer == RAW:
-                self.hits.append((finding.start, finding.end))
-            key = finding.rule, finding.answer
-            if key not in self._found:
-                start, end = view.span(text.text, finding.start, finding.end)
-                self._found[key] = replace(finding, where=text.where, layer=view.layer, start=start, end=end)
-
-    def judged(self, text: Text, trouble: str | None) -> Judged:
-        """What was found; nothing is called read."""
-        findings = _sorted(self._found.values())[:_FINDINGS_MAX]
-        answer = findings[0].answer if findings else Answer.NO_OBJECTION
-        return Judged(text=text, findings=findings, answer=answer, trouble=trouble)
 
 
 class _NoRules:
@@ -186,8 +114,8 @@ class TextJudge:
     def _judged(
         self, rules: Rules, texts: Sequence[Text], budget: int | None, expired: Callable[[], bool]
     ) -> tuple[Judged, ...]:
-        marks = _marked(rules, texts, expired)
-        judged, seen = _looked(rules, texts, marks, expired, bounded=budget is not None)
+        marks = marked(rules, texts, expired)
+        judged, seen = looked(rules, texts, marks, expired, bounded=budget is not None)
         if any(one.trouble is not None for one in judged):
             return tuple(replace(one, trouble=LATE) for one in judged)
         scorer = self.model.scorer
@@ -206,25 +134,25 @@ class TextJudge:
         if any(one.margin is not None for one in judged):
             self._failure = None
         late = LATE if expired() else None
-        return tuple(replace(one, findings=_sorted(one.findings), trouble=late) for one in judged)
+        return tuple(replace(one, findings=strongest_first(one.findings), trouble=late) for one in judged)
 
     def at_sight(self, texts: Sequence[Text], *, expired: Callable[[], bool] = lambda: False) -> tuple[Judged, ...]:
         """What the rules say of the texts as they stand, for when there was no time for more, which is their
         `trouble`. `expired` is asked between texts."""
         broken = self._broken()
         try:
-            marks = _marked(self.rules, texts, expired)
+            marks = marked(self.rules, texts, expired)
         except NoRulesError as error:
             return tuple(Judged(text=text, trouble=error.state) for text in texts)
         trouble = LATE if broken is None else broken
         return tuple(mark.judged(text, trouble) for text, mark in zip(texts, marks, strict=True))
 
     def _pieces(
-        self, judged: list[Judged], seen: Sequence[Sequence[View]], marks: Sequence[_Marks], budget: int | None
+        self, judged: list[Judged], seen: Sequence[Sequence[View]], marks: Sequence[Marks], budget: int | None
     ) -> list[_Piece]:
         """What the classifier reads. A text of which something is left out is marked in `judged`."""
         pieces: list[_Piece] = []
-        for number in _shorter_first([one.text for one in judged]):
+        for number in shorter_first([one.text for one in judged]):
             text = judged[number].text
             if text.name_only:
                 continue
@@ -254,67 +182,6 @@ class TextJudge:
             if len(worth) > _READ_VIEWS:
                 judged[number] = replace(judged[number], whole=False)
         return pieces
-
-
-def _marked(rules: Rules, texts: Sequence[Text], expired: Callable[[], bool]) -> list[_Marks]:
-    """The rules over each text as it stands and as a reader sees it. INVARIANT: all of them before anything else is
-    made of any, so that none of them takes the time of another. Raises NoRulesError."""
-    marks = [_Marks(text) for text in texts]
-    for turn, number in enumerate(_shorter_first(texts)):
-        if turn and expired():
-            break
-        text = texts[number]
-        marks[number].scan(rules, text, View(layer=RAW, text=text.text))
-        shown = plain(marks[number].within)
-        if shown != text.text:
-            marks[number].scan(rules, text, View(layer=VISIBLE, text=shown))
-    return marks
-
-
-def _looked(
-    rules: Rules, texts: Sequence[Text], marks: Sequence[_Marks], expired: Callable[[], bool], *, bounded: bool
-) -> tuple[list[Judged], list[tuple[View, ...]]]:
-    """What the rules say of each text and of what it hides, and its views, in order. What there was no time for has
-    LATE for `trouble`. Raises NoRulesError."""
-    judged = [mark.judged(text, LATE) for text, mark in zip(texts, marks, strict=True)]
-    seen: list[tuple[View, ...]] = [()] * len(texts)
-    # INVARIANT: nothing that stands beside a body keeps what is hidden in it from being looked for
-    looked = {True: 0, False: 0}
-    for number in _shorter_first(texts):
-        if expired():
-            break
-        text, mark = texts[number], marks[number]
-        before = looked[text.body]
-        if not bounded or not before or before + len(text.text) <= _LOOKED_MAX:
-            seen[number], whole = views(mark.within, expired=expired)
-            if mark.within != text.text:
-                # of its own places the rules spoke before; what is made of its ends has none
-                seen[number], whole = (View(layer=RAW, text=text.text, read=False), *seen[number][1:]), False
-            looked[text.body] += sum(max(len(view.text), _VIEW_LEAST) for view in seen[number])
-        else:
-            seen[number], whole = (View(layer=RAW, text=text.text),), False
-        for view in seen[number]:
-            if expired():
-                break
-            mark.scan(rules, text, view)
-        else:
-            judged[number] = replace(mark.judged(text, None), whole=whole)
-    return judged, seen
-
-
-def squeezed(text: str) -> str:
-    """`text` as a reader sees it, runs of blanks as one: he skips them, and they would push words away from those that
-    they are read together with. Of one that is longer than `_SQUEEZED_MAX` even so, both ends."""
-    return _squeezed(within(text, _SQUEEZED_MAX, _squeezed, ends=True))
-
-
-def _squeezed(text: str) -> str:
-    return _BLANKS.sub(" ", plain(text))
-
-
-def strength(answer: Answer) -> int:
-    """BLOCK 2, ESCALATE 1, anything else 0."""
-    return _STRENGTH.get(answer, 0)
 
 
 def _read(judged: Judged, piece: _Piece, reading: Reading, calibration: Calibration) -> Judged:
@@ -352,6 +219,16 @@ def _read(judged: Judged, piece: _Piece, reading: Reading, calibration: Calibrat
     )
 
 
+def squeezed(text: str) -> str:
+    """`text` as a reader sees it, runs of blanks as one: he skips them, and they would push words away from those that
+    they are read together with. Of one that is longer than `_SQUEEZED_MAX` even so, both ends."""
+    return _squeezed(within(text, _SQUEEZED_MAX, _squeezed, ends=True))
+
+
+def _squeezed(text: str) -> str:
+    return _BLANKS.sub(" ", plain(text))
+
+
 def _is_far(text: str) -> bool:
     """Whether most letters of `text` are of scripts of which the classifier has read little."""
     return not text.isascii() and 2 * len(_FAR.findall(text)) > sum(letter.isalpha() for letter in text)
@@ -364,10 +241,6 @@ def _around(view: View, hits: Sequence[tuple[int, int]]) -> list[tuple[int, int]
     return [(max(0, start - _AROUND), min(start + _AROUND, len(view.text))) for start, _ in hits[:_AROUND_MAX]]
 
 
-def _shorter_first(texts: Sequence[Text]) -> list[int]:
-    return sorted(range(len(texts)), key=lambda number: len(texts[number].text))
-
-
 def _says_something(text: str) -> bool:
     letters = 0
     for letter in text:
@@ -375,8 +248,3 @@ def _says_something(text: str) -> bool:
         if letters >= _LEAST_LETTERS:
             return True
     return False
-
-
-def _sorted(findings: Iterable[TextFinding]) -> tuple[TextFinding, ...]:
-    """Most severe first; of equals in the order in which they were found."""
-    return tuple(sorted(findings, key=lambda finding: -strength(finding.answer)))

@@ -14,7 +14,7 @@ from service_process import begun, post, run, serving, stop
 from shield.pipeline.inspect import NOTICE, Direction
 from shield.service.ports import TextTier
 from shield.service.text_tier import model_digest, standing_of
-from shield.tiers.texts import Text
+from shield.tiers.judged import Text
 from shield.types import Role, TextKind
 from tier1_folder import lookup
 from tier1_world import MODEL, judge

@@ -17,10 +17,11 @@ from shield.facts.compute import compute
 from shield.heuristics.load import load_heuristics
 from shield.policy.world import made_place
 from shield.tiers.classifier import ClassifierTier
+from shield.tiers.judged import Judged, Text
 from shield.tiers.leaves import leaves
 from shield.tiers.loading import HeldRules, load_tier1, start_tier1, stop_tier1
 from shield.tiers.settle import need_of, settle
-from shield.tiers.texts import Judged, Text, TextJudge
+from shield.tiers.texts import TextJudge
 from shield.tiers.threads import Threads
 from shield.tiers.tier import Case
 from shield.tiers.witnesses import NO_MODEL

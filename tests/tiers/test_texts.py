@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shield.tiers.texts import CLASSIFIER, Text, TextJudge, squeezed, strength
+from shield.tiers.judged import Text, strength
+from shield.tiers.texts import CLASSIFIER, TextJudge, squeezed
 from shield.tiers.views import VISIBLE, views
 from shield.tiers.witnesses import NO_MODEL
 from shield.types import Answer, TextKind
