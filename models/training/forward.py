@@ -12,10 +12,11 @@ from pathlib import Path
 import torch
 from torch import nn
 from transformers import DebertaV2ForSequenceClassification
+from transformers.models.deberta_v2.modeling_deberta_v2 import make_log_bucket_position
 
-from models.training.lean import PADDED, distances, require_lean
+__all__ = ["distances", "halved", "logits", "margins", "padded", "require_warm", "states"]
 
-__all__ = ["halved", "logits", "margins", "padded", "states"]
+_PADDED = -1e9  # added to the score of a padded key: its share of attention is exactly 0
 
 
 def logits(model: DebertaV2ForSequenceClassification, tokens: torch.Tensor) -> torch.Tensor:
@@ -69,12 +70,12 @@ def padded(ids: Sequence[Sequence[int]]) -> torch.Tensor:
 
 
 def _encoded(model: DebertaV2ForSequenceClassification, tokens: torch.Tensor, *, first: bool) -> torch.Tensor:
-    require_lean(model)
+    require_warm(model)
     embeddings, encoder = model.deberta.embeddings, model.deberta.encoder
     length = tokens.shape[1]
     words = embeddings.word_embeddings(tokens) + embeddings.position_embeddings.weight[:length]
     hidden = embeddings.dropout(embeddings.LayerNorm(words))
-    penalty = (tokens == 0)[:, None, None, :] * PADDED
+    penalty = (tokens == 0)[:, None, None, :] * _PADDED
     longest = model.config.max_position_embeddings
     near = encoder.get_rel_embedding()[_near(model.config.position_buckets, longest, length, tokens.device)]
     for layer in encoder.layer[:-1]:
@@ -114,3 +115,28 @@ def _layer(
 def _near(buckets: int, longest: int, length: int, device: torch.device) -> torch.Tensor:
     with torch.inference_mode(mode=False):  # what is kept is also trained with
         return distances(buckets, longest)[longest - length : longest + length].to(device)
+
+
+def distances(buckets: int, length: int) -> torch.Tensor:
+    """The row of the relative embeddings for a key `d` behind its query, d from 1 - length to length."""
+    ahead = -torch.arange(1 - length, length + 1)  # transformers counts the other way
+    place = make_log_bucket_position(ahead, buckets, length).long()
+    return (place + buckets).clamp(0, 2 * buckets - 1)
+
+
+def require_warm(model: DebertaV2ForSequenceClassification) -> None:
+    """Raises ValueError for a model of another kind than `encoder.warm` makes."""
+    config = model.config
+    expected = {
+        "relative_attention": True,
+        "share_att_key": True,
+        "position_biased_input": True,
+        "type_vocab_size": 0,
+        "max_relative_positions": -1,
+        "pos_att_type": ["c2p"],
+    }
+    for name, value in expected.items():
+        if getattr(config, name) != value:
+            raise ValueError(f"`{name}` has to be {value!r}, and is {getattr(config, name)!r}")
+    if config.position_buckets < 1 or model.deberta.encoder.conv is not None:
+        raise ValueError("`position_buckets` has to be set and `conv_kernel_size` not")

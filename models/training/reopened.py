@@ -1,7 +1,8 @@
 """A shipped model as one that can be trained: its weights, read back out of the graph that `export` made of them.
 
-What 8 bits rounded away stays away. The embeddings of relative positions are in the graph as each layer's keys of them
-only, and are solved for. So the margins are those of the graph, but for what 8 bits of activation do (`RESULTS.md`).
+What 8 bits rounded away stays away, and so do the biases of keys, on which no share of attention depends. The
+embeddings of relative positions are in the graph as each layer's keys of them only, and are solved for. So the margins
+are those of the graph, but for what 8 bits of activation do (`RESULTS.md`).
 """
 
 import hashlib
@@ -15,8 +16,6 @@ import torch
 from onnx import numpy_helper
 from torch import nn
 from transformers import AutoConfig, DebertaV2ForSequenceClassification
-
-from models.training.lean import distances
 
 __all__ = ["ReopenError", "reopened", "started_from"]
 
@@ -67,7 +66,7 @@ def _fill(
     state = model.state_dict()
 
     def product(name: str) -> torch.Tensor:
-        held = products[f"/lean/model/{name}/MatMul_quant"].removesuffix("_quantized")
+        held = products[f"/lean/{name}/MatMul_quant"].removesuffix("_quantized")
         return (tensors[f"{held}_quantized"].float() * tensors[f"{held}_scale"]).T
 
     for name, weight in state.items():
@@ -82,38 +81,33 @@ def _fill(
     grown = math.sqrt(2 * config.hidden_size // config.num_attention_heads)
     last = config.num_hidden_layers - 1
     for place in range(last + 1):
-        # the last layer computes the first token only, and goes without a name
-        here, there = f"deberta.encoder.layer.{place}", f"layers.{place}/" if place < last else ""
-        ours = f"lean.model.layers.{place}"
+        here, there, ours = f"deberta.encoder.layer.{place}", f"layers.{place}", f"lean.layers.{place}"
         if place < last:
-            query, key, value = product(f"{there}all").chunk(3)
-            query_bias, key_bias, value_bias = tensors[f"{ours}.all.bias"].chunk(3)
+            key = product(f"{there}/key")
+            value, value_bias = product(f"{there}/value"), tensors[f"{ours}.value.bias"]
         else:
-            query, query_bias = product("query"), tensors[f"{ours}.query.bias"]
-            key, value = product("key_value").chunk(2)
-            key_bias, value_bias = tensors[f"{ours}.key_value.bias"].chunk(2)
-        made = {"query": (query * grown, query_bias * grown), "key": (key, key_bias), "value": (value, value_bias)}
+            key = tensors[f"{ours}.key"].flatten(0, 1)
+            value, value_bias = tensors[f"{ours}.value"].transpose(1, 2).flatten(0, 1), tensors[f"{ours}.value_bias"]
+        made = {
+            "query": (product(f"{there}/query") * grown, tensors[f"{ours}.query.bias"] * grown),
+            "key": (key, torch.zeros(config.hidden_size)),
+            "value": (value, value_bias.flatten()),
+        }
         for name, (weight, bias) in made.items():
             state[f"{here}.attention.self.{name}_proj.weight"].copy_(weight)
             state[f"{here}.attention.self.{name}_proj.bias"].copy_(bias)
-        state[f"{here}.attention.output.dense.weight"].copy_(product(f"{there}output/dense"))
-        state[f"{here}.intermediate.dense.weight"].copy_(product(f"{there}intermediate/dense"))
-        state[f"{here}.output.dense.weight"].copy_(product(f"{there}output/dense_1"))
-    _positions(model, [tensors[f"lean.model.layers.{place}.distances"] for place in range(last + 1)])
+        state[f"{here}.attention.output.dense.weight"].copy_(product(f"{there}/output/dense"))
+        state[f"{here}.intermediate.dense.weight"].copy_(product(f"{there}/intermediate/dense"))
+        state[f"{here}.output.dense.weight"].copy_(product(f"{there}/output/dense_1"))
+    _positions(model, [tensors[f"lean.layers.{place}.near"] for place in range(last + 1)])
 
 
 def _positions(model: DebertaV2ForSequenceClassification, keys: list[torch.Tensor]) -> None:
     """Of what each layer makes of the embeddings of relative positions, the embeddings, and how they are normed."""
-    config, encoder = model.config, model.deberta.encoder
-    rows = distances(config.position_buckets, config.max_position_embeddings)
-    weights, made = [], []
-    for layer, told in zip(encoder.layer, keys, strict=True):
-        project = layer.attention.self.key_proj
-        weights.append(project.weight)
-        made.append(told.permute(2, 0, 1).flatten(1) - project.bias)
-    normed = torch.linalg.lstsq(torch.cat(weights).double(), torch.cat(made, 1).T.double()).solution.T
-    wanted = torch.zeros(2 * config.position_buckets, config.hidden_size, dtype=torch.float64)
-    wanted[rows] = normed
+    encoder = model.deberta.encoder
+    weights = torch.cat([layer.attention.self.key_proj.weight for layer in encoder.layer])
+    made = torch.cat([told.permute(2, 0, 1).flatten(1) for told in keys], dim=1)
+    wanted = torch.linalg.lstsq(weights.double(), made.T.double()).solution.T
     # a distance that no text has shown is still at nothing, which the norm leaves as it is
     shown = wanted.var(1) > _SHOWN * wanted.var(1).median()
     scale, shift = wanted[shown].std() * torch.ones_like(wanted[0]), torch.zeros_like(wanted[0])

@@ -18,7 +18,7 @@ from models.training.forward import padded
 from models.training.row import Row
 from models.training.vocabulary import Vocabulary
 
-__all__ = ["WIDE_FILE", "Wide", "WithWide", "fit_wide", "load_wide", "matched", "save_wide"]
+__all__ = ["WIDE_FILE", "Wide", "WideText", "WithWide", "fit_wide", "load_wide", "matched", "save_wide"]
 
 WIDE_FILE = "wide.safetensors"
 _BUCKETS = 1_048_573  # a prime
@@ -43,10 +43,7 @@ class Wide(nn.Module):
         # without `[CLS]`, and without `[SEP]`, after which the mask ends
         pieces, there = input_ids[:, 1:-1], attention_mask[:, 2:].to(self.bias.dtype)
         found, counts = [], []
-        for order, factors in enumerate(_FACTORS):
-            end = input_ids.shape[1] - 2 - order
-            told = [pieces[:, place : end + place] * factor for place, factor in enumerate(factors)]
-            bucket = (sum(told) + order) % self.weights.num_embeddings
+        for order, bucket in enumerate(_buckets(pieces, self.weights.num_embeddings)):
             counted = self._first(bucket) * there[:, order:]
             found.append((self.weights(bucket).squeeze(-1) * counted).sum(1))
             counts.append(counted.sum(1))
@@ -57,6 +54,32 @@ class Wide(nn.Module):
         length = bucket.shape[1]
         same = (bucket[:, :, None] == bucket[:, None, :]).to(self.bias.dtype)
         return 1 - torch.clamp((same * self.earlier[:length, :length]).sum(2), max=1.0)
+
+
+class WideText(nn.Module):
+    """Computes a `Wide`'s margin of one text without padding, `[length]` of integers to `[1]`, in fewer steps."""
+
+    def __init__(self, wide: Wide) -> None:
+        super().__init__()
+        self.weights, self.bias = nn.Buffer(wide.weights.weight.detach().view(-1)), nn.Buffer(wide.bias.detach())
+        self.nothing = nn.Buffer(torch.tensor([-1]), persistent=False)
+
+    def forward(self, input_ids: torch.Tensor) -> torch.Tensor:
+        size = self.weights.shape[0]
+        # a number for each bucket of each order; in order, so that those that are the same stand together
+        numbers = torch.cat([at + order * size for order, at in enumerate(_buckets(input_ids[1:-1], size))])
+        ordered = torch.topk(numbers, numbers.shape[0]).values
+        last = (ordered != torch.cat([ordered[1:], self.nothing])).to(self.bias.dtype)
+        found = (self.weights[ordered % size] * last).sum()
+        return found / torch.clamp(last.sum(), min=1.0).sqrt() + self.bias
+
+
+def _buckets(pieces: torch.Tensor, size: int) -> Iterator[torch.Tensor]:
+    """The buckets of one, two and three `pieces` in a row; these are of the last axis."""
+    length = pieces.shape[-1]
+    for order, factors in enumerate(_FACTORS):
+        told = [pieces[..., place : length - order + place] * factor for place, factor in enumerate(factors)]
+        yield (sum(told) + order) % size
 
 
 class WithWide(nn.Module):

@@ -42,8 +42,10 @@ def small(seed=1, layers=2):
         model.deberta.encoder.rel_embeddings.weight.normal_(0, 1)
         model.classifier.weight.normal_(0, 2)
         for layer in model.deberta.encoder.layer:
-            layer.attention.self.query_proj.weight.normal_(0, 0.3)
-            layer.attention.self.key_proj.weight.normal_(0, 0.3)
+            own = layer.attention.self
+            biases = (part.bias for part in (own.query_proj, own.key_proj, own.value_proj))
+            for flat in (own.query_proj.weight, own.key_proj.weight, *biases):
+                flat.normal_(0, 0.3)
     return model.eval()
 
 
@@ -89,16 +91,22 @@ def graphs(trained, tmp_path_factory):
 
 
 @pytest.mark.parametrize("layers", [1, 2, 3])
-@pytest.mark.parametrize("length", [1, 2, 3, 16, 17, 33, 64, 127, 128])
+@pytest.mark.parametrize("length", [1, 2, 3, 4, 16, 17, 33, 64, 127, 128])
 def test_the_quick_arithmetic_is_the_models(layers, length):
     model = small(seed=length, layers=layers)
-    lean = Lean(model).eval()
-    tokens = torch.randint(9, 50, (3, length))
-    mask = torch.ones_like(tokens)
-    mask[1, max(1, length // 2) :] = 0
-    mask[2, max(1, length - 1) :] = 0
+    both = WithWide(model, wide()).eval()
+    lean = Lean(model, wide()).eval()
+    tokens = torch.randint(9, 50, (1, length))
     with torch.inference_mode():
-        ours, theirs = lean(tokens, mask)["logits"], model(input_ids=tokens, attention_mask=mask).logits
+        ours, theirs = lean(tokens)["logits"], both(tokens, torch.ones_like(tokens))["logits"]
+    assert torch.allclose(ours, theirs, atol=1e-5, rtol=1e-5)
+
+
+def test_a_piece_that_comes_again_counts_once():
+    both, lean = WithWide(small(), wide()).eval(), Lean(small(), wide()).eval()
+    tokens = torch.tensor([[1, 4, 9, 9, 10, 9, 9, 10, 11, 9, 9, 2]])
+    with torch.inference_mode():
+        ours, theirs = lean(tokens)["logits"], both(tokens, torch.ones_like(tokens))["logits"]
     assert torch.allclose(ours, theirs, atol=1e-5, rtol=1e-5)
 
 
@@ -116,7 +124,7 @@ def test_a_model_of_another_kind_is_refused(name):
     model = small()
     setattr(model.config, name, False)
     with pytest.raises(ValueError, match=name):
-        Lean(model)
+        Lean(model, wide())
 
 
 def test_the_folded_graph_is_the_model(trained, graphs):
@@ -143,16 +151,21 @@ def test_the_same_weights_give_the_same_bytes(trained, graphs, tmp_path):
 
 def test_the_graph_stands_alone(graphs):
     graph = onnx.load(graphs[1], load_external_data=False)
-    assert [entry.name for entry in graph.graph.input] == ["input_ids", "attention_mask"]
+    (read,) = graph.graph.input
+    assert read.name == "input_ids"
+    assert [size.dim_value or size.dim_param for size in read.type.tensor_type.shape.dim] == [1, "sequence_length"]
     assert [entry.name for entry in graph.graph.output] == ["logits"]
     assert all(tensor.data_location == onnx.TensorProto.DEFAULT for tensor in graph.graph.initializer)
     assert {node.domain for node in graph.graph.node} <= {"", "ai.onnx"}
-    # a gather over every pair of tokens is what the shift takes the place of
-    assert "GatherElements" not in {node.op_type for node in graph.graph.node}
     stored = {tensor.name: tensor.data_type for tensor in graph.graph.initializer}
     products = [node for node in graph.graph.node if node.op_type == "MatMulInteger"]
-    assert len(products) == 4 + 5  # a layer, and the last one, whose query is by itself
+    assert len(products) == 6 + 4  # a layer, and the last one, which has no keys and values of its own
     assert all(stored[node.input[1]] == onnx.TensorProto.INT8 for node in products)
+    # indices of half the usual size for what is picked of every pair of tokens
+    (picked,) = (node for node in graph.graph.node if node.op_type == "GatherElements")
+    spread = next(node for node in graph.graph.node if picked.input[1] in node.output)
+    assert spread.op_type == "Expand"
+    assert stored["lean.rows"] == onnx.TensorProto.INT32
 
 
 def rows():
