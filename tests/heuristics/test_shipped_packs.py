@@ -1,5 +1,6 @@
 """The heuristics that ship: every pack loads, and every rule shows what it finds and what it leaves alone."""
 
+import random
 import re
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import re2
 from secrets_world import planted
 from shield.errors import PolicyError
 from shield.facts.secrets import KINDS, UNVERIFIED
+from shield.heuristics.letters import BEYOND_LATIN
 from shield.heuristics.load import load_heuristics
 from shield.heuristics.schema import read_file
 from shield.resources import data_folder
@@ -54,6 +56,24 @@ def test_each_pattern_compiles_and_runs_linearly(packs) -> None:
             options = re2.Options()
             options.case_sensitive = rule.case
             assert re2.compile(pattern.text, options).search(b"") is None, rule.id
+
+
+def test_in_long_texts_no_pattern_that_matches_is_passed_over(packs) -> None:
+    # whole examples, and their words in any order, which bring many needed pieces and few matches
+    draw = random.Random(5)
+    shown = [example.text for rule in packs.rules.values() for example in rule.examples]
+    words = [word for text in shown for word in text.split(" ")]
+    filter_, tried = packs._built().filter, 0
+    numbers = range(len(filter_._regexes))
+    for number in range(12):
+        text = "\n".join(draw.sample(shown, 90)) if number % 2 else " ".join(draw.choices(words, k=1_200))
+        raw = text.encode("utf-8", "replace")
+        latin = BEYOND_LATIN.search(text) is None
+        alone = {one for one in numbers if filter_._regexes[one].search(raw)}
+        assert len(raw) > 3_000
+        assert alone <= set(filter_.candidates(raw, numbers, latin=latin))
+        tried += len(alone)
+    assert tried > 200
 
 
 def test_injection_is_known_in_many_languages(packs) -> None:
