@@ -43,8 +43,7 @@ def told(top: Path, config: str, line: str):
         workspace_roots=(str(top),),
         env={"PATH": "/usr/bin:/bin", "HOME": str(top.parent)},
     )
-    (command,) = analyse(line, place).commands
-    return command
+    return analyse(line, place).commands[-1]
 
 
 def is_lost(top: Path, line: str) -> bool:
@@ -76,6 +75,19 @@ def test_a_branch_that_only_reaches_itself_is_lost(top, config, line):
     git(top, "config", "branch.g.remote", ".")
     git(top, "config", "branch.g.merge", "refs/heads/f")
     assert Operation.DELETE in told(top, config, line).operations
+    assert is_lost(top, line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "git branch -f g f; git branch --track x f; git branch --set-upstream-to=x f; git branch -D g; git branch -d f x",
+        "git branch --set-upstream-to=g f; git branch -D g; git branch -m f g; git branch -d g",
+        "git checkout -q -b x --track f; git branch -u x f; git checkout main; git branch -D g; git branch -d f x",
+    ],
+)
+def test_what_the_line_says_of_upstreams_before_counts(top, line):
+    assert Operation.DELETE in told(top, "", line).operations
     assert is_lost(top, line)
 
 
@@ -114,6 +126,7 @@ def test_a_name_of_what_others_have_is_deleted_unasked(top):
         (ITSELF.replace("heads/f", "heads/g"), "git branch -d f"),
         (ITSELF.replace("heads/f", "heads/main"), "git branch -d f g"),
         (ITSELF, "git branch -d g"),
+        ("", "git branch -vv; git branch x f; git branch -d f"),
     ],
 )
 def test_what_another_name_reaches_is_kept(top, config, line):
