@@ -130,6 +130,13 @@ class MadeFiles:
         content = entry[1].content
         return content if len(content) <= limit else None
 
+    def piece(self, path: str, start: int, size: int) -> bytes:
+        """Of such a file no more than `size` bytes, from byte `start` on; fewer where it ends."""
+        entry = self._find(path)
+        if entry is None or entry[0].kind is not FileKind.FILE:
+            raise FileSystemUnknownError(f"`{path}` is no regular file")
+        return entry[1].content[start : start + size]
+
     def folds(self, parent: str, folder: Stat | None, name: str, stat: Stat) -> bool:  # noqa: ARG002 - the Protocol's signature
         """Whether another spelling of `name` leads to the same entry, too."""
         found = (self.lstat(f"{parent}/{twin}") for twin in twins(name)) if self._folds else ()
