@@ -13,7 +13,8 @@ from types import MappingProxyType
 from shield.facts.programs.bins import starts_by_name
 from shield.facts.programs.cleared import cleared, emptied
 from shield.facts.programs.forwarding import glimpse
-from shield.facts.programs.invocation import Invocation, Special
+from shield.facts.programs.handed import hands_code, hands_program
+from shield.facts.programs.invocation import Invocation, Special, read_invocation
 from shield.facts.programs.leading import mention_value
 from shield.facts.programs.library import models
 from shield.facts.programs.listed import abbreviated, listed
@@ -21,7 +22,7 @@ from shield.facts.programs.mention import bases_of, leaves_out, mention
 from shield.facts.programs.model import Option, Use
 from shield.facts.programs.owned import own_program
 from shield.facts.programs.reading import Value
-from shield.facts.programs.recipes import made_by_rules, package_scripts, rules_of
+from shield.facts.programs.recipes import deleting, last_command, made_by_rules, package_scripts, rules_of
 from shield.facts.programs.scripts import run_script
 from shield.types import Access, Operation, RunsCode
 
@@ -79,14 +80,15 @@ def _project(call: Invocation) -> bool:
     if empties:
         cleared(call, operands, f"{call.name} --clear")
     _scripts(call, operands)
-    if call.name in _MAVEN:
-        _plugins(call, operands)
+    _built_by_java(call, operands)
     _started(call, operands)
     return True
 
 
 def _started(call: Invocation, operands: list[Value]) -> None:
     """What the first operand, a script or a program of the project, is run by; and code that comes another way."""
+    if hands_code(call.name, call.words):
+        call.reading.run(RunsCode.INLINE)
     lines = call.name in _FED
     fed = operands[0].text == "-" and (lines or call.name in _STARTS_SCRIPTS) if operands else lines
     if fed and _TELLS.isdisjoint(call.reading.flags):
@@ -141,6 +143,20 @@ _TELLS = frozenset(("-h", "--help", "-help", "-v", "--version", "-version"))
 _JAVA_STARTS = re.compile(r"-XX:On|-Xrun|-agent(?:lib|path):")
 _STARTS_SCRIPTS = frozenset(("tsx", "ts-node", "bun run"))
 _MAVEN = frozenset(("mvn", "mvnw"))
+_GRADLE = frozenset(("gradle", "gradlew"))
+# What `clean` deletes is a property, in its older versions one of the line's own.
+_BUILD_FOLDER = re.compile(
+    r"(?:-P|--project-prop[= ]?)?(?:project\.)?(?:buildDir|layout\.buildDirectory)=(.*)", re.DOTALL
+)
+
+
+def _built_by_java(call: Invocation, operands: list[Value]) -> None:
+    if call.name in _MAVEN:
+        _plugins(call, operands)
+    for word in call.words if call.name in _GRADLE else ():
+        found = _BUILD_FOLDER.fullmatch(word.text)
+        if found is not None:
+            emptied(call, Value(text=found[1], known=word.fixed), call.name)
 
 
 def _plugins(call: Invocation, goals: list[Value]) -> None:
@@ -175,6 +191,29 @@ def _scripts(call: Invocation, operands: list[Value]) -> None:
         named = operands[0].text
     if named is not None:
         package_scripts(call.reading, manager, named, call.context.place, bases_of(call))
+        _handed_on(call, manager, named)
+
+
+def _handed_on(call: Invocation, manager: str, script: str) -> None:
+    """The words that a script's last command is given besides: what they make of it counts."""
+    texts = [word.text for word in call.words]
+    after = "--" if manager == "npm" else script
+    words = list(call.words[texts.index(after) + 1 :] if after in texts else () if manager == "npm" else call.words)
+    words = [word for word in words if word.text != "--"]
+    own = [Value(text=text, head=text) for text in last_command(script, call.context.place, bases_of(call))]
+    model = models().get(posixpath.basename(own[0].text)) if own and words else None
+    if model is None:
+        return
+    alone, given = (
+        read_invocation(model.name, model, tuple(each), call.context, call.specials)
+        for each in (own[1:], own[1:] + words)
+    )
+    if given.runs is not alone.runs:
+        call.reading.run(given.runs)
+    call.reading.unknown += [each for each in given.unknown if each not in alone.unknown]
+    call.reading.hosts += [each for each in given.hosts if each not in alone.hosts]
+    call.reading.code |= given.code and not alone.code
+    call.reading.loose |= given.loose and not alone.loose
 
 
 def _use(call: Invocation, use: Use, value: Value) -> None:
@@ -214,8 +253,9 @@ def _made_of(call: Invocation, words: Iterable[Value]) -> None:
         if "=" in word.text and not word.text.startswith("-") and _SHELL_MARKS & set(word.text):
             call.reading.run(RunsCode.INLINE)
         name, _, value = word.text.partition("=")
-        if name.rstrip(":?+") in ("SHELL", ".SHELLFLAGS"):
-            # every recipe is handed to it
+        name = name.rstrip(":?+")
+        if name in ("SHELL", ".SHELLFLAGS") or (not name.startswith("-") and hands_program(name, value)):
+            # every recipe is handed to it, or begins with it
             call.reading.run(RunsCode.INLINE)
             call.reading.nested += glimpse(call.name, [value])
         elif name == "--eval":
@@ -252,7 +292,19 @@ def _recipes(call: Invocation) -> None:
         fed = call.context.stdin
         call.reading.nested += glimpse("make", [rules_of(fed, targets, given)] if fed is not None else [])
     if kept or not files:
+        for name in deleting(targets, given, kept, call.context.place, bases_of(call)):
+            for text in given[name].split():
+                emptied(call, Value(text=text, known=not set("*?[${`~") & set(text)), f"make {name}=…")
         made_by_rules(call.reading, "make", targets, given, kept, call.context.place, bases_of(call))
+
+
+def _removes(call: Invocation) -> bool:
+    """rimraf and kin, which delete what they are given with all beneath."""
+    for word in call.words:
+        if not word.fixed or not word.text.startswith("-"):
+            # patterns it reads itself
+            emptied(call, word if not set("*?[{!(") & set(word.text) else Value(text=word.text, known=False), call.name)
+    return True
 
 
 def _environment(call: Invocation) -> bool:
@@ -288,5 +340,5 @@ def _built(call: Invocation) -> bool:
 
 
 PROJECT: Mapping[str, Special] = MappingProxyType(
-    {"project": _project, "make": _make, "environment": _environment, "built": _built}
+    {"project": _project, "make": _make, "environment": _environment, "built": _built, "removes": _removes}
 )

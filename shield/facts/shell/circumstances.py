@@ -9,7 +9,7 @@ from shield.facts.programs.leading import mention_value, search_path
 from shield.facts.programs.meant import meant
 from shield.facts.programs.reading import Reading, Value
 from shield.facts.shell.called import Called
-from shield.facts.shell.environment import Influence, influence, is_plain_setting, names_locale
+from shield.facts.shell.environment import Influence, influence, is_plain_setting, names_locale, steers_tools
 from shield.facts.shell.frame import Call, Frame
 from shield.facts.shell.record import Record
 from shield.facts.shell.variables import State
@@ -62,6 +62,8 @@ class Circumstances:
                 continue  # as it was
             kind = influence(name, value)
             if kind is Influence.LOCALE and value is not None and not names_locale(name, value):
+                kind = Influence.CODE
+            if kind is Influence.OTHER and reading.runs is not RunsCode.NONE and steers_tools(name, value):
                 kind = Influence.CODE
             match kind:
                 case Influence.CODE:
