@@ -87,7 +87,10 @@ def _project(call: Invocation) -> bool:
 
 def _started(call: Invocation, operands: list[Value]) -> None:
     """What the first operand, a script or a program of the project, is run by; and code that comes another way."""
-    if hands_code(call.name, call.words):
+    set_here = (_VARIABLE.fullmatch(word.text) for word in call.words)
+    if hands_code(call.name, call.words) or any(
+        found is not None and hands_program(found[1], found[2].replace(";", " ")) for found in set_here
+    ):
         call.reading.run(RunsCode.INLINE)
     lines = call.name in _FED
     fed = operands[0].text == "-" and (lines or call.name in _STARTS_SCRIPTS) if operands else lines
@@ -141,6 +144,8 @@ _FED = frozenset(
 _TELLS = frozenset(("-h", "--help", "-help", "-v", "--version", "-version"))
 # `-J-XX:OnError=COMMAND`, `-Dorg.gradle.jvmargs=-XX:OnOutOfMemoryError=…`, `-agentlib:jdwp=launch=COMMAND,…`
 _JAVA_STARTS = re.compile(r"-XX:On|-Xrun|-agent(?:lib|path):")
+# `./configure CC=…`, `cmake -DCMAKE_C_COMPILER:FILEPATH=…`, where a semicolon parts words
+_VARIABLE = re.compile(r"(?:-D)?([A-Z][A-Z0-9_]*)(?::[A-Z]+)?=(.*)", re.DOTALL)
 _STARTS_SCRIPTS = frozenset(("tsx", "ts-node", "bun run"))
 _MAVEN = frozenset(("mvn", "mvnw"))
 _GRADLE = frozenset(("gradle", "gradlew"))
