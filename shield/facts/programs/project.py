@@ -6,30 +6,27 @@ tools of the project's own that they start.
 
 import posixpath
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from types import MappingProxyType
 
 from shield.facts.programs.bins import starts_by_name
 from shield.facts.programs.cleared import cleared, emptied
-from shield.facts.programs.forwarding import glimpse
 from shield.facts.programs.handed import hands_code, hands_program
 from shield.facts.programs.invocation import Invocation, Special, read_invocation
 from shield.facts.programs.leading import mention_value
 from shield.facts.programs.library import models
 from shield.facts.programs.listed import abbreviated, listed
+from shield.facts.programs.making import SHELL_MARKS, made_of, recipes
 from shield.facts.programs.mention import bases_of, leaves_out, mention
 from shield.facts.programs.model import Option, Use
 from shield.facts.programs.owned import own_program
 from shield.facts.programs.reading import Value
-from shield.facts.programs.recipes import deleting, last_command, made_by_rules, package_scripts, rules_of
+from shield.facts.programs.recipes import last_command, package_scripts
 from shield.facts.programs.scripts import run_script
 from shield.types import Access, Operation, RunsCode
 
 __all__ = ["PROJECT"]
-
-# make(1) hands the values of its variables and most of its recipes to a shell.
-_SHELL_MARKS = frozenset("$`;|&<>\n")
 
 
 def _project(call: Invocation) -> bool:
@@ -45,7 +42,7 @@ def _project(call: Invocation) -> bool:
         if word.fixed and text == "--":
             operands.extend(words)
             if call.name == "cmake":
-                _made_of(call, words)  # `cmake --build build -- …`
+                made_of(call, words)  # `cmake --build build -- …`
             break
         if not text.startswith("-") or text == "-":
             sub = (call.model.subcommands or {}).get(text) if word.fixed else None
@@ -227,80 +224,18 @@ def _use(call: Invocation, use: Use, value: Value) -> None:
     elif use is Use.PROGRAM:
         # What it names runs with the project's own rights; where it lies is what counts.
         mention(call, value, Access.READ)
-        if _SHELL_MARKS & set(value.text):
+        if SHELL_MARKS & set(value.text):
             call.reading.run(RunsCode.INLINE)
     else:
         mention_value(call.reading, value, home=call.context.place.home)
         call.reading.use(use, value)
 
 
-_MAKE_VALUES = frozenset(("-C", "--directory", "-I", "--include-dir", "-o", "--old-file", "-W", "--what-if", "--eval"))
-_SHELL_CALL = re.compile(r"\$[({]shell\s+([^(){}]*)[)}]")
-
-
-def _recipe(text: str) -> list[str]:
-    """The commands of rules: behind the first `;` of a line, or after a tab."""
-    return [line.partition(";")[2].strip() if not line.startswith("\t") else line[1:] for line in text.split("\n")]
-
-
 def _make(call: Invocation) -> bool:
-    _made_of(call, call.words)
+    made_of(call, call.words)
     _project(call)
-    _recipes(call)
+    recipes(call)
     return True
-
-
-def _made_of(call: Invocation, words: Iterable[Value]) -> None:
-    """make(1): `NAME=value` words set variables, which its recipes hand to a shell."""
-    for word in words:
-        if not word.fixed:
-            continue
-        if "=" in word.text and not word.text.startswith("-") and _SHELL_MARKS & set(word.text):
-            call.reading.run(RunsCode.INLINE)
-        name, _, value = word.text.partition("=")
-        name = name.rstrip(":?+")
-        if name in ("SHELL", ".SHELLFLAGS") or (not name.startswith("-") and hands_program(name, value)):
-            # every recipe is handed to it, or begins with it
-            call.reading.run(RunsCode.INLINE)
-            call.reading.nested += glimpse(call.name, [value])
-        elif name == "--eval":
-            call.reading.run(RunsCode.INLINE)
-            call.reading.nested += glimpse(call.name, [*_SHELL_CALL.findall(value), *_recipe(value)])
-
-
-def _recipes(call: Invocation) -> None:
-    """What the rules of the makefile say of the targets."""
-    targets: list[str] = []
-    given: dict[str, str] = {}
-    files: list[Value] = []
-    words = list(call.words)
-    while words:
-        word = words.pop(0)
-        text = word.text
-        name, equals, value = text.partition("=")
-        if text in ("-f", "--file", "--makefile") and words:
-            files.append(words.pop(0))
-        elif name in ("--file", "--makefile") and equals:
-            files.append(Value(text=value, known=word.fixed))
-        elif text.startswith("-f") and len(text) > 2:
-            files.append(Value(text=text[2:], known=word.fixed))
-        elif text in _MAKE_VALUES and words:
-            words.pop(0)
-        elif equals and not text.startswith("-"):
-            given[name.rstrip(":?+")] = value
-        elif not text.startswith("-"):
-            targets.append(text)
-    kept = [each.text for each in files if each.fixed and each.text != "-" and not each.text.startswith("/dev/")]
-    if len(kept) < len(files):
-        # a makefile that it is fed is code of the line
-        call.reading.run(RunsCode.FETCHED if call.context.fetched else RunsCode.INLINE)
-        fed = call.context.stdin
-        call.reading.nested += glimpse("make", [rules_of(fed, targets, given)] if fed is not None else [])
-    if kept or not files:
-        for name in deleting(targets, given, kept, call.context.place, bases_of(call)):
-            for text in given[name].split():
-                emptied(call, Value(text=text, known=not set("*?[${`~") & set(text)), f"make {name}=…")
-        made_by_rules(call.reading, "make", targets, given, kept, call.context.place, bases_of(call))
 
 
 def _removes(call: Invocation) -> bool:
