@@ -8,9 +8,9 @@ from pathlib import Path
 
 from shield.facts.made import MadeFile
 
-__all__ = ["git", "repository", "taken_over"]
+__all__ = ["ENV", "git", "repository", "taken_over"]
 
-_ENV = {
+ENV = {
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_CONFIG_GLOBAL": "/dev/null",
     "GIT_AUTHOR_NAME": "ana",
@@ -25,7 +25,7 @@ _ENV = {
 
 def git(folder: Path, *words: str) -> str:
     """Run git in `folder`, with no settings but the repository's own; what it prints."""
-    done = subprocess.run(["git", *words], cwd=folder, env=_ENV, check=True, capture_output=True, text=True)
+    done = subprocess.run(["git", *words], cwd=folder, env=ENV, check=True, capture_output=True, text=True)
     return done.stdout
 
 

@@ -21,7 +21,8 @@ _MAX_ENTRIES = 20_000
 _MAX_IN_ALL = 40_000  # of one action, after which no further tree is walked
 _MAX_NAMES = 10_000  # in one directory
 _MAX_MET = 64
-# What package managers put there is public, whatever it is called: test keys, settings of other projects.
+# What package managers put there is public, whatever it is called: test keys, settings of other projects. It lies in
+# folders of theirs.
 _DEPENDENCIES = frozenset(("node_modules", "site-packages"))
 _IGNORE_FILES = (".gitignore", ".ignore", ".rgignore")
 
@@ -32,7 +33,7 @@ class Look:
 
     `hidden`: those that begin with a dot, too. `follows`: links are followed. `only`: no entries but those of these
     patterns and what is beneath them; `without`: no entries of these. `names`: these files, by their names from the
-    directory, and no others; `besides`: these are left alone, and the directories on the way to them. `ignores`: files
+    directory, and no others; `besides`: these are left alone, and the directories above them. `ignores`: files
     of the tree itself may bring hidden entries back. `secrets`: of names with a meaning only those of secrets matter,
     as they do to a reader. `shown`: the names themselves are all that is taken, and only links matter.
     """
@@ -100,14 +101,15 @@ def _look(top: str, place: Place, look: Look) -> tuple[Met, int]:
     brought_back = False
     complete = True
     walk = _Walk(place, look)
-    spared = _spared(top, look.besides)
+    spared = frozenset(posixpath.join(top, name) for name in look.besides)
+    on_the_way = _above_all(top, look.besides)
     inner = leads_on(top, place)
     if walk.kind(top) is not FileKind.DIRECTORY:
         return Met(links=(), entries=(), complete=not walk.short), 0
     for path, name, kind, dotted, within, chosen in walk.entries(top):
         if look.ignores and name in _IGNORE_FILES:
             brought_back |= _brings_back(path, place)
-        if not chosen or path in spared:
+        if not chosen or path in spared or (path in on_the_way and kind is FileKind.DIRECTORY):
             continue
         if kind is FileKind.LINK and look.follows:
             links.append(path)
@@ -127,9 +129,9 @@ def _look(top: str, place: Place, look: Look) -> tuple[Met, int]:
     return Met(links=tuple(links), entries=tuple(entries), complete=complete and not walk.short), walk.seen
 
 
-def _spared(top: str, names: tuple[str, ...]) -> frozenset[str]:
-    """The paths of `names`, and of the directories above them."""
-    waiting = list(names)
+def _above_all(top: str, names: tuple[str, ...]) -> frozenset[str]:
+    """The paths of the directories above `names`."""
+    waiting = [name.rpartition("/")[0] for name in names]
     found: set[str] = set()
     while waiting:
         name = waiting.pop()
@@ -199,9 +201,9 @@ class _Walk:
         """Path, name, kind; whether it or a directory above begins with a dot; whether one above may have a meaning;
         whether it or one above is among those that the command works on."""
         look = self._look
-        waiting = deque([(top, False, False, not look.only)])
+        waiting = deque([(top, False, False, not look.only, False)])
         while waiting:
-            folder, dotted, within, taken = waiting.popleft()
+            folder, dotted, within, taken, last = waiting.popleft()
             for name in self._names(folder):
                 if any(fnmatchcase(name, pattern) for pattern in look.without):
                     continue
@@ -216,14 +218,10 @@ class _Walk:
                 inner = dotted or name.startswith(".")
                 chosen = taken or any(fnmatchcase(name, pattern) for pattern in look.only)
                 yield path, name, kind, inner, within, chosen
-                if kind is FileKind.DIRECTORY and not self._left_out(path, name):
+                if kind is FileKind.DIRECTORY and not last and not path.endswith("/.git/objects"):
                     meant = within or may_have_meaning(name, self._place, secret=look.secrets)
-                    waiting.append((path, inner, meant, chosen))
-
-    def _left_out(self, path: str, name: str) -> bool:
-        if path.endswith("/.git/objects"):
-            return True
-        return name in _DEPENDENCIES and self._look.secrets and not self._look.follows
+                    ends = name in _DEPENDENCIES and look.secrets and not look.follows
+                    waiting.append((path, inner, meant, chosen, ends))
 
     def _names(self, folder: str) -> tuple[str, ...]:
         try:

@@ -1,14 +1,12 @@
-"""Whether deleting a file loses nothing: git has its content, under this very name, and has made a tree of it.
+"""Whether deleting a file loses nothing: the commit that one stands on has its content, under this very name.
 
-Nothing is taken on trust from times and sizes, which a repository's files and the index may be made to agree on: the
-content itself is hashed and the object looked for. What is checked:
+Nothing is taken on trust from times and sizes, nor from the index, which a commit that was begun and given up has
+written as one that was made: the content itself is hashed and looked for in the history. What is checked:
 
-1. the nearest `.git` above is a plain directory, or the file of a linked working tree or of a submodule, and the index
-   holds nothing but files and links;
-2. the index names the file, without a conflict, and the SHA-1 of its content (git's blob) is the one that stands there;
-3. the object is there: a loose one that unpacks to that content, or one that the index of a pack names;
-4. the index says that a tree was written of the file's directory since anything in it was added, as commits do
-   (gitformat-index(5), cache tree): what is only staged would be forgotten with the next `git add`.
+1. the nearest `.git` above is a plain directory, or the file of a linked working tree or of a submodule;
+2. the tree of the commit that `HEAD` names has the file, and the SHA-1 of its content (git's blob) is the one that
+   stands there;
+3. the object is there: a loose one that unpacks to that content, or one that the index of a pack names.
 
 What a line writes before it deletes is not seen here: a rule that grants anything for it asks that nothing is written.
 """
@@ -23,7 +21,8 @@ from shield.facts.filesystem import FileKind, FileSystemUnknownError, Stat
 from shield.facts.guards import inside
 from shield.facts.place import Place
 from shield.facts.programs.git.ignored import Ignored
-from shield.facts.programs.git.index import Entry, read_index
+from shield.facts.programs.git.index import read_index
+from shield.facts.programs.git.objects import Objects
 from shield.facts.repositories import Repository, linked
 from shield.facts.snapshot import Snapshot
 
@@ -34,13 +33,8 @@ _MAX_FILE = 1_048_576
 _MAX_BYTES = 8_388_608  # hashed for one action
 _MAX_ENTRIES = 1_000
 _MAX_NAMES = 1_000  # in one directory
-_MAX_PACK_FILES = 200
-_MAX_PACK_INDEX = 33_554_432
 _MAX_LEVELS = 64
 _LINK_MODE, _FILE_MODES = 0o120000, frozenset((0o100644, 0o100755))
-_PACK_MAGIC = b"\xfftOc\x00\x00\x00\x02"
-_FANOUT = 8 + 256 * 4
-_WORD = struct.Struct(">I")
 
 
 def is_committed(path: str | None, stat: Stat | None, place: Place, roots: tuple[str, ...], *, recursive: bool) -> bool:
@@ -53,7 +47,7 @@ def is_committed(path: str | None, stat: Stat | None, place: Place, roots: tuple
     try:
         repository = _repository(path, place, roots)
         return repository is not None and repository.keeps(path, stat, recursive=recursive)
-    except (FileSystemUnknownError, zlib.error, struct.error, ValueError):
+    except (FileSystemUnknownError, zlib.error, struct.error, IndexError, ValueError):
         return False
 
 
@@ -72,15 +66,14 @@ def is_ignored(path: str | None, place: Place, roots: tuple[str, ...]) -> bool:
 class _Kept:
     """One repository for as long as an action's facts are taken."""
 
-    def __init__(self, where: Repository, place: Place, entries: dict[bytes, Entry], written: frozenset[bytes]) -> None:
+    def __init__(self, where: Repository, place: Place) -> None:
         self._where = where
         self._top = where.top
         self._place = place
         self._files = place.files
-        self._entries = entries
-        self._written = written
+        self._objects = Objects(where, place.files)
         self._left = _MAX_BYTES
-        self._packed: list[bytes] | None = None
+        self._tracked: frozenset[bytes] | None = None
 
     def keeps(self, path: str, stat: Stat, *, recursive: bool) -> bool:
         """Whether all that stands at `path` is kept; a directory at least in part."""
@@ -99,7 +92,7 @@ class _Kept:
         """Whether nothing at or beneath `path` is kept, and nothing would be."""
         name = path[len(self._top.rstrip("/")) + 1 :]
         raw = name.encode("utf-8", "surrogateescape")
-        if not name or any(kept == raw or kept.startswith(raw + b"/") for kept in self._entries):
+        if not name or any(kept == raw or kept.startswith(raw + b"/") for kept in self._names()):
             return False
         stat = self._files.lstat(path)
         inner = f"{name}/x" if stat is not None and stat.kind is FileKind.DIRECTORY else name
@@ -123,16 +116,25 @@ class _Kept:
                 else:
                     yield path, stat
 
+    def _names(self) -> frozenset[bytes]:
+        """What the index names."""
+        if self._tracked is None:
+            stat = self._files.lstat(self._where.index)
+            content = b"" if stat is None else self._files.read(self._where.index, _MAX_INDEX)
+            index = None if stat is None else read_index(content or b"")
+            if index is None and stat is not None:  # where there is none, nothing has been added yet
+                raise FileSystemUnknownError("what the index names is not known")
+            self._tracked = frozenset() if index is None else frozenset(entry.name for entry in index.entries)
+        return self._tracked
+
     def _keeps(self, path: str, stat: Stat) -> bool:
-        name = path[len(self._top.rstrip("/")) + 1 :].encode("utf-8", "surrogateescape")
-        entry = self._entries.get(name)
-        if entry is None or entry.blob is None or name.rpartition(b"/")[0] not in self._written:
-            return False
-        content = self._content(path, stat, entry.mode)
-        if content is None:
+        entry = self._objects.committed(path[len(self._top.rstrip("/")) + 1 :])
+        content = None if entry is None else self._content(path, stat, entry.mode)
+        if entry is None or content is None:
             return False
         whole = b"blob %d\0%b" % (len(content), content)
-        return hashlib.sha1(whole, usedforsecurity=False).digest() == entry.blob and self._has(entry.blob, whole)
+        found = hashlib.sha1(whole, usedforsecurity=False).digest() == entry.name
+        return found and self._objects.has(entry.name, whole)
 
     def _content(self, path: str, stat: Stat, mode: int) -> bytes | None:
         if stat.kind is FileKind.LINK:
@@ -141,31 +143,6 @@ class _Kept:
             return None
         self._left -= stat.size
         return self._files.read(path, _MAX_FILE)
-
-    def _has(self, blob: bytes, whole: bytes) -> bool:
-        """Whether the object is in the repository itself."""
-        name = blob.hex()
-        loose = f"{self._where.common}/objects/{name[:2]}/{name[2:]}"
-        found = self._files.lstat(loose)
-        if found is not None:
-            packed = self._files.read(loose, 2 * _MAX_FILE) if found.kind is FileKind.FILE else None
-            return packed is not None and _unpacked(packed, len(whole)) == whole
-        if self._packed is None:
-            self._packed = self._pack_indexes()
-        return any(_names(index, blob) for index in self._packed)
-
-    def _pack_indexes(self) -> list[bytes]:
-        folder = f"{self._where.common}/objects/pack"
-        entry = self._files.lstat(folder)
-        if entry is None or entry.kind is not FileKind.DIRECTORY:
-            return []
-        kept: list[bytes] = []
-        for name in self._files.listdir(folder, _MAX_NAMES)[:_MAX_PACK_FILES]:
-            pack = f"{folder}/{name[:-4]}.pack"
-            stat = self._files.lstat(pack) if name.endswith(".idx") else None
-            if stat is not None and stat.kind is FileKind.FILE and stat.size:
-                kept.append(self._files.read(f"{folder}/{name}", _MAX_PACK_INDEX) or b"")
-        return kept
 
 
 def _repository(path: str, place: Place, roots: tuple[str, ...]) -> _Kept | None:
@@ -186,41 +163,7 @@ def _repository(path: str, place: Place, roots: tuple[str, ...]) -> _Kept | None
             return known
     inner = posixpath.join(at, ".git")
     where = Repository(at, inner, inner) if entry.kind is FileKind.DIRECTORY else linked(at, place)
-    found = None if where is None else _read(where, place)
+    found = None if where is None else _Kept(where, place)
     if isinstance(files, Snapshot) and found is not None:
         files.looked[key] = found
     return found
-
-
-def _read(where: Repository, place: Place) -> _Kept | None:
-    stat = place.files.lstat(where.index)
-    if stat is None:  # nothing has been added yet
-        return _Kept(where, place, {}, frozenset())
-    if stat.kind is not FileKind.FILE or stat.size > _MAX_INDEX:
-        return None
-    index = read_index(place.files.read(where.index, _MAX_INDEX) or b"")
-    if index is None:
-        return None
-    return _Kept(where, place, {entry.name: entry for entry in index.entries if entry.blob}, index.written)
-
-
-def _unpacked(packed: bytes, size: int) -> bytes:
-    """What a loose object holds; of one that grows beyond `size` no more than that and a byte."""
-    return zlib.decompressobj().decompress(packed, size + 1)
-
-
-def _names(index: bytes, blob: bytes) -> bool:
-    """Whether a pack's index (version 2) names the object (gitformat-pack(5))."""
-    if not index.startswith(_PACK_MAGIC) or len(index) < _FANOUT:
-        return False
-    first = blob[0]
-    low = _WORD.unpack_from(index, 8 + 4 * (first - 1))[0] if first else 0
-    high = _WORD.unpack_from(index, 8 + 4 * first)[0]
-    while low < high:
-        middle = (low + high) // 2
-        at = _FANOUT + 20 * middle
-        name = index[at : at + 20]
-        if name == blob:
-            return True
-        low, high = (middle + 1, high) if name < blob else (low, middle)
-    return False

@@ -67,6 +67,9 @@ class FileSystem(Protocol):
     def read(self, path: str, limit: int) -> bytes | None:
         """The content of a regular file (O_NONBLOCK|O_NOFOLLOW); None if it is larger than `limit` bytes."""
 
+    def piece(self, path: str, start: int, size: int) -> bytes:
+        """Of such a file no more than `size` bytes, from byte `start` on; fewer where it ends."""
+
     def folds(self, parent: str, folder: Stat | None, name: str, stat: Stat) -> bool:
         """Whether another spelling of `name` (case, Unicode form) in `parent` leads to the entry of `stat`, too.
 

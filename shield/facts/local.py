@@ -8,11 +8,15 @@ import errno
 import os
 import stat as modes
 import time
+from collections.abc import Callable
 from itertools import islice
+from typing import TypeVar
 
 from shield.facts.filesystem import FileKind, FileSystemUnknownError, Stat, twins
 
 __all__ = ["LocalFiles"]
+
+_T = TypeVar("_T")
 
 _KINDS = {
     modes.S_IFREG: FileKind.FILE,
@@ -83,20 +87,11 @@ class LocalFiles:
 
     def read(self, path: str, limit: int) -> bytes | None:
         """The content of a regular file; None if it is larger than `limit` bytes."""
-        try:
-            if not modes.S_ISREG(os.lstat(path).st_mode):
-                raise FileSystemUnknownError(f"`{path!r}` is no regular file")
-            descriptor = os.open(path, _OPEN)
-        except (OSError, ValueError) as error:
-            raise FileSystemUnknownError(f"`{path!r}` cannot be opened") from error
-        try:
-            if not modes.S_ISREG(os.fstat(descriptor).st_mode):
-                raise FileSystemUnknownError(f"`{path!r}` is no regular file")
-            return _content(descriptor, limit)
-        except OSError as error:  # also of one that cannot be read without waiting
-            raise FileSystemUnknownError(f"`{path!r}` cannot be read") from error
-        finally:
-            os.close(descriptor)
+        return _read(path, lambda descriptor: _content(descriptor, limit))
+
+    def piece(self, path: str, start: int, size: int) -> bytes:
+        """Of such a file no more than `size` bytes, from byte `start` on; fewer where it ends."""
+        return _read(path, lambda descriptor: os.pread(descriptor, size, start))
 
     def folds(self, parent: str, folder: Stat | None, name: str, stat: Stat) -> bool:
         """Whether another spelling of `name` leads to the same entry, too.
@@ -121,6 +116,24 @@ class LocalFiles:
                 self._apart.clear()
             self._apart.add(known)
         return False
+
+
+def _read(path: str, take: Callable[[int], _T]) -> _T:
+    """What is taken of a regular file that is open."""
+    try:
+        if not modes.S_ISREG(os.lstat(path).st_mode):
+            raise FileSystemUnknownError(f"`{path!r}` is no regular file")
+        descriptor = os.open(path, _OPEN)
+    except (OSError, ValueError) as error:
+        raise FileSystemUnknownError(f"`{path!r}` cannot be opened") from error
+    try:
+        if not modes.S_ISREG(os.fstat(descriptor).st_mode):
+            raise FileSystemUnknownError(f"`{path!r}` is no regular file")
+        return take(descriptor)
+    except (OSError, OverflowError) as error:  # also of one that cannot be read without waiting
+        raise FileSystemUnknownError(f"`{path!r}` cannot be read") from error
+    finally:
+        os.close(descriptor)
 
 
 def _content(descriptor: int, limit: int) -> bytes | None:

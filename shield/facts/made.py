@@ -15,19 +15,19 @@ _MAX_PLACES = 4_096
 
 # The programs of a plain Linux that cases may name without making them.
 _NAMES = """
-apt apt-get ar as awk base64 basename bash bc bunzip2 busybox bzip2 cargo cat cc chgrp chmod chown chroot chsh cksum
-clang cmp column comm cp crontab curl cut dash date dd df diff dig dirname dmesg docker dpkg du echo egrep emacs env
-expand expr false fd fgrep file find flock fmt fold free ftp fuser g++ gawk gcc gdb getent getfacl gh git go gpg grep
-groups gunzip gzip head hexdump host hostname iconv id ifconfig install ionice ip iptables java journalctl jq kill
-killall kubectl ld ldd less ln locale locate logger login ls lsblk lsof make man mawk md5sum mkdir mkfifo mknod mktemp
-more mount mv mysql nano nc ncat netstat nft nice nl nm nmap node nohup npm npx nslookup objdump od openssl passwd
-paste patch perl pgrep php pidof ping pip pip3 pkill pnpm printenv printf ps psql pstree pwd pytest python python3
-readelf readlink realpath reboot redis-cli rename renice rg rm rmdir rsync ruby rustc scp screen script sed seq
-service setfacl setsid sftp sh sha1sum sha256sum sha512sum shred shuf shutdown sleep socat sort split sqlite3 ss ssh
-ssh-add ssh-agent ssh-keygen stat stdbuf strace strings su sudo sum sync sysctl systemctl tac tail tar tcpdump tee
-telnet terraform test time timeout tmux top touch tr traceroute tree true truncate tsort tty umount uname unexpand
-uniq unlink unxz unzip uptime useradd usermod users uv vi vim vmstat wall watch wc wget whatis whereis which who
-whoami xargs xxd xz yarn yes zcat zip zsh
+apt apt-get apt-mark ar as awk base64 basename bash bc bunzip2 busybox bzcat bzip2 cargo cat cc chgrp chmod chown
+chroot chsh cksum clang cmp column comm cp crontab curl cut dash date dd df diff diff3 dig dirname dmesg docker dpkg
+dpkg-query du echo egrep emacs env expand expr false fd fgrep file find flock fmt fold free ftp fuser g++ gawk gcc gdb
+getent getfacl gh git go gpg grep groups gunzip gzip head hexdump host hostname iconv id ifconfig install ionice ip
+iptables java journalctl jq kill killall kubectl ld ldd less ln locale locate logger login ls lsblk lsof make man mawk
+md5sum mkdir mkfifo mknod mktemp more mount mv mysql nano nc ncat netstat nft nice nl nm nmap node nohup npm npx
+nslookup objdump od openssl passwd paste patch perl pgrep php pidof ping pip pip3 pkill pnpm printenv printf ps psql
+pstree pwd pytest python python3 readelf readlink realpath reboot redis-cli rename renice rg rm rmdir rsync ruby rustc
+scp screen script sed seq service setfacl setsid sftp sh sha1sum sha256sum sha512sum shasum shred shuf shutdown sleep
+socat sort split sqlite3 ss ssh ssh-add ssh-agent ssh-keygen stat stdbuf strace strings su sudo sum sync sysctl
+systemctl tac tail tar tcpdump tee telnet terraform test time timeout tmux top touch tr traceroute tree true truncate
+tsort tty umount uname unexpand uniq unlink unxz unzip uptime useradd usermod users uv vi vim vmstat wall watch wc
+wget whatis whereis which who whoami xargs xxd xz xzcat yarn yes zcat zip zsh
 """
 PLAIN_PROGRAMS = frozenset(_NAMES.split())
 
@@ -129,6 +129,13 @@ class MadeFiles:
             raise FileSystemUnknownError(f"`{path}` is no regular file")
         content = entry[1].content
         return content if len(content) <= limit else None
+
+    def piece(self, path: str, start: int, size: int) -> bytes:
+        """Of such a file no more than `size` bytes, from byte `start` on; fewer where it ends."""
+        entry = self._find(path)
+        if entry is None or entry[0].kind is not FileKind.FILE:
+            raise FileSystemUnknownError(f"`{path}` is no regular file")
+        return entry[1].content[start : start + size]
 
     def folds(self, parent: str, folder: Stat | None, name: str, stat: Stat) -> bool:  # noqa: ARG002 - the Protocol's signature
         """Whether another spelling of `name` leads to the same entry, too."""

@@ -60,3 +60,7 @@ class Snapshot:
     def read(self, path: str, limit: int) -> bytes | None:
         """The content of a regular file; None if it is larger than `limit` bytes."""
         return self._files.read(path, limit)
+
+    def piece(self, path: str, start: int, size: int) -> bytes:
+        """Of such a file no more than `size` bytes, from byte `start` on; fewer where it ends."""
+        return self._files.piece(path, start, size)

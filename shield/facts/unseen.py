@@ -28,6 +28,10 @@ class UnknownFiles:
         """Unknown."""
         self.lstat(path)
 
+    def piece(self, path: str, start: int, size: int) -> NoReturn:  # noqa: ARG002 - the Protocol's signature
+        """Unknown."""
+        self.lstat(path)
+
     def folds(self, parent: str, folder: Stat | None, name: str, stat: Stat) -> NoReturn:  # noqa: ARG002 - the Protocol's signature
         """Unknown."""
         self.lstat(parent)

@@ -19,7 +19,12 @@ from shield.types import ActionRequest, Decision, Isolation, RunsCode, Tier
 
 DATA = yaml.safe_load((Path(__file__).parent / "ordinary" / "commands.yaml").read_text())
 # What a developer's machine has besides a plain Linux.
-TOOLS = "cmake poetry ruff mypy tox go cargo rustc gh bundle".split()  # noqa: SIM905  # read as a line
+_TOOLS_TEXT = """
+cmake poetry ruff mypy tox go cargo rustc gh bundle rpm snap flatpak gem conda pkg-config update-alternatives zstd
+zstdcat 7zz dpkg-deb fdfind batcat csvlook tidy pdfinfo timedatectl hostnamectl resolvectl nmcli lsof arp route
+nvidia-smi iostat pidof mountpoint lsb_release ldconfig svn
+"""
+TOOLS = _TOOLS_TEXT.split()
 LEVELS = tuple(Isolation)
 
 

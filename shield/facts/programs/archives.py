@@ -115,7 +115,8 @@ def _packed(call: Invocation) -> bool:
     it, or as the archive itself says."""
     reading, arguments = call.reading, call.arguments
     if arguments.has("-c", "--stdout", "--to-stdout", "-l", "--list", "-t", "--test"):
-        reading.operations = {Operation.READ}
+        if not arguments.foreign:  # `--fil=NAMES`
+            reading.operations = {Operation.READ}
         for operand in call.operands:
             reading.path(operand, Access.READ, recursive=call.recursive)
         return True

@@ -9,13 +9,23 @@ from shield.facts.programs.invocation import Invocation
 from shield.facts.programs.mention import bases_of
 from shield.facts.programs.reading import Value
 
-__all__ = ["cleared", "emptied"]
+__all__ = ["cleared", "emptied", "is_made"]
 
 # Names of what tools make again.
 _MADE = re.compile(
-    r"_build|_site|\.coverage|\.next|\.nyc_output|\.output|\.tmp|build|coverage|dist|htmlcov|playwright-report|site"
-    r"|storybook-static|target|test-results|\.[\w-]*cache"
+    r"_build|_site|\.coverage|\.next|\.nuxt|\.nyc_output|\.output|\.svelte-kit|\.tmp|\.turbo|\.vite|build|coverage|dist"
+    r"|htmlcov|node_modules|playwright-report|site|storybook-static|target|test-results|\.[\w-]*cache"
 )
+
+
+def is_made(text: str) -> bool:
+    """Whether a relative name is of what tools make again, and leads nowhere else."""
+    parts = text.split("/")
+    return (
+        bool(_MADE.fullmatch(parts[-1] or posixpath.basename(text.rstrip("/"))))
+        and ".." not in parts
+        and parts[0] != ""
+    )
 
 
 def cleared(call: Invocation, words: Iterable[Value], program: str) -> None:

@@ -6,29 +6,27 @@ tools of the project's own that they start.
 
 import posixpath
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from types import MappingProxyType
 
 from shield.facts.programs.bins import starts_by_name
 from shield.facts.programs.cleared import cleared, emptied
-from shield.facts.programs.forwarding import glimpse
-from shield.facts.programs.invocation import Invocation, Special
+from shield.facts.programs.handed import hands_code, hands_program
+from shield.facts.programs.invocation import Invocation, Special, read_invocation
 from shield.facts.programs.leading import mention_value
 from shield.facts.programs.library import models
 from shield.facts.programs.listed import abbreviated, listed
+from shield.facts.programs.making import SHELL_MARKS, made_of, recipes
 from shield.facts.programs.mention import bases_of, leaves_out, mention
 from shield.facts.programs.model import Option, Use
 from shield.facts.programs.owned import own_program
 from shield.facts.programs.reading import Value
-from shield.facts.programs.recipes import made_by_rules, package_scripts, rules_of
+from shield.facts.programs.recipes import last_command, package_scripts
 from shield.facts.programs.scripts import run_script
 from shield.types import Access, Operation, RunsCode
 
 __all__ = ["PROJECT"]
-
-# make(1) hands the values of its variables and most of its recipes to a shell.
-_SHELL_MARKS = frozenset("$`;|&<>\n")
 
 
 def _project(call: Invocation) -> bool:
@@ -44,7 +42,7 @@ def _project(call: Invocation) -> bool:
         if word.fixed and text == "--":
             operands.extend(words)
             if call.name == "cmake":
-                _made_of(call, words)  # `cmake --build build -- …`
+                made_of(call, words)  # `cmake --build build -- …`
             break
         if not text.startswith("-") or text == "-":
             sub = (call.model.subcommands or {}).get(text) if word.fixed else None
@@ -79,14 +77,18 @@ def _project(call: Invocation) -> bool:
     if empties:
         cleared(call, operands, f"{call.name} --clear")
     _scripts(call, operands)
-    if call.name in _MAVEN:
-        _plugins(call, operands)
+    _built_by_java(call, operands)
     _started(call, operands)
     return True
 
 
 def _started(call: Invocation, operands: list[Value]) -> None:
     """What the first operand, a script or a program of the project, is run by; and code that comes another way."""
+    set_here = (_VARIABLE.fullmatch(word.text) for word in call.words)
+    if hands_code(call.name, call.words) or any(
+        found is not None and hands_program(found[1], found[2].replace(";", " ")) for found in set_here
+    ):
+        call.reading.run(RunsCode.INLINE)
     lines = call.name in _FED
     fed = operands[0].text == "-" and (lines or call.name in _STARTS_SCRIPTS) if operands else lines
     if fed and _TELLS.isdisjoint(call.reading.flags):
@@ -139,8 +141,24 @@ _FED = frozenset(
 _TELLS = frozenset(("-h", "--help", "-help", "-v", "--version", "-version"))
 # `-J-XX:OnError=COMMAND`, `-Dorg.gradle.jvmargs=-XX:OnOutOfMemoryError=…`, `-agentlib:jdwp=launch=COMMAND,…`
 _JAVA_STARTS = re.compile(r"-XX:On|-Xrun|-agent(?:lib|path):")
+# `./configure CC=…`, `cmake -DCMAKE_C_COMPILER:FILEPATH=…`, where a semicolon parts words
+_VARIABLE = re.compile(r"(?:-D)?([A-Z][A-Z0-9_]*)(?::[A-Z]+)?=(.*)", re.DOTALL)
 _STARTS_SCRIPTS = frozenset(("tsx", "ts-node", "bun run"))
 _MAVEN = frozenset(("mvn", "mvnw"))
+_GRADLE = frozenset(("gradle", "gradlew"))
+# What `clean` deletes is a property, in its older versions one of the line's own.
+_BUILD_FOLDER = re.compile(
+    r"(?:-P|--project-prop[= ]?)?(?:project\.)?(?:buildDir|layout\.buildDirectory)=(.*)", re.DOTALL
+)
+
+
+def _built_by_java(call: Invocation, operands: list[Value]) -> None:
+    if call.name in _MAVEN:
+        _plugins(call, operands)
+    for word in call.words if call.name in _GRADLE else ():
+        found = _BUILD_FOLDER.fullmatch(word.text)
+        if found is not None:
+            emptied(call, Value(text=found[1], known=word.fixed), call.name)
 
 
 def _plugins(call: Invocation, goals: list[Value]) -> None:
@@ -175,6 +193,29 @@ def _scripts(call: Invocation, operands: list[Value]) -> None:
         named = operands[0].text
     if named is not None:
         package_scripts(call.reading, manager, named, call.context.place, bases_of(call))
+        _handed_on(call, manager, named)
+
+
+def _handed_on(call: Invocation, manager: str, script: str) -> None:
+    """The words that a script's last command is given besides: what they make of it counts."""
+    texts = [word.text for word in call.words]
+    after = "--" if manager == "npm" else script
+    words = list(call.words[texts.index(after) + 1 :] if after in texts else () if manager == "npm" else call.words)
+    words = [word for word in words if word.text != "--"]
+    own = [Value(text=text, head=text) for text in last_command(script, call.context.place, bases_of(call))]
+    model = models().get(posixpath.basename(own[0].text)) if own and words else None
+    if model is None:
+        return
+    alone, given = (
+        read_invocation(model.name, model, tuple(each), call.context, call.specials)
+        for each in (own[1:], own[1:] + words)
+    )
+    if given.runs is not alone.runs:
+        call.reading.run(given.runs)
+    call.reading.unknown += [each for each in given.unknown if each not in alone.unknown]
+    call.reading.hosts += [each for each in given.hosts if each not in alone.hosts]
+    call.reading.code |= given.code and not alone.code
+    call.reading.loose |= given.loose and not alone.loose
 
 
 def _use(call: Invocation, use: Use, value: Value) -> None:
@@ -183,76 +224,27 @@ def _use(call: Invocation, use: Use, value: Value) -> None:
     elif use is Use.PROGRAM:
         # What it names runs with the project's own rights; where it lies is what counts.
         mention(call, value, Access.READ)
-        if _SHELL_MARKS & set(value.text):
+        if SHELL_MARKS & set(value.text):
             call.reading.run(RunsCode.INLINE)
     else:
         mention_value(call.reading, value, home=call.context.place.home)
         call.reading.use(use, value)
 
 
-_MAKE_VALUES = frozenset(("-C", "--directory", "-I", "--include-dir", "-o", "--old-file", "-W", "--what-if", "--eval"))
-_SHELL_CALL = re.compile(r"\$[({]shell\s+([^(){}]*)[)}]")
-
-
-def _recipe(text: str) -> list[str]:
-    """The commands of rules: behind the first `;` of a line, or after a tab."""
-    return [line.partition(";")[2].strip() if not line.startswith("\t") else line[1:] for line in text.split("\n")]
-
-
 def _make(call: Invocation) -> bool:
-    _made_of(call, call.words)
+    made_of(call, call.words)
     _project(call)
-    _recipes(call)
+    recipes(call)
     return True
 
 
-def _made_of(call: Invocation, words: Iterable[Value]) -> None:
-    """make(1): `NAME=value` words set variables, which its recipes hand to a shell."""
-    for word in words:
-        if not word.fixed:
-            continue
-        if "=" in word.text and not word.text.startswith("-") and _SHELL_MARKS & set(word.text):
-            call.reading.run(RunsCode.INLINE)
-        name, _, value = word.text.partition("=")
-        if name.rstrip(":?+") in ("SHELL", ".SHELLFLAGS"):
-            # every recipe is handed to it
-            call.reading.run(RunsCode.INLINE)
-            call.reading.nested += glimpse(call.name, [value])
-        elif name == "--eval":
-            call.reading.run(RunsCode.INLINE)
-            call.reading.nested += glimpse(call.name, [*_SHELL_CALL.findall(value), *_recipe(value)])
-
-
-def _recipes(call: Invocation) -> None:
-    """What the rules of the makefile say of the targets."""
-    targets: list[str] = []
-    given: dict[str, str] = {}
-    files: list[Value] = []
-    words = list(call.words)
-    while words:
-        word = words.pop(0)
-        text = word.text
-        name, equals, value = text.partition("=")
-        if text in ("-f", "--file", "--makefile") and words:
-            files.append(words.pop(0))
-        elif name in ("--file", "--makefile") and equals:
-            files.append(Value(text=value, known=word.fixed))
-        elif text.startswith("-f") and len(text) > 2:
-            files.append(Value(text=text[2:], known=word.fixed))
-        elif text in _MAKE_VALUES and words:
-            words.pop(0)
-        elif equals and not text.startswith("-"):
-            given[name.rstrip(":?+")] = value
-        elif not text.startswith("-"):
-            targets.append(text)
-    kept = [each.text for each in files if each.fixed and each.text != "-" and not each.text.startswith("/dev/")]
-    if len(kept) < len(files):
-        # a makefile that it is fed is code of the line
-        call.reading.run(RunsCode.FETCHED if call.context.fetched else RunsCode.INLINE)
-        fed = call.context.stdin
-        call.reading.nested += glimpse("make", [rules_of(fed, targets, given)] if fed is not None else [])
-    if kept or not files:
-        made_by_rules(call.reading, "make", targets, given, kept, call.context.place, bases_of(call))
+def _removes(call: Invocation) -> bool:
+    """rimraf and kin, which delete what they are given with all beneath."""
+    for word in call.words:
+        if not word.fixed or not word.text.startswith("-"):
+            # patterns it reads itself
+            emptied(call, word if not set("*?[{!(") & set(word.text) else Value(text=word.text, known=False), call.name)
+    return True
 
 
 def _environment(call: Invocation) -> bool:
@@ -288,5 +280,5 @@ def _built(call: Invocation) -> bool:
 
 
 PROJECT: Mapping[str, Special] = MappingProxyType(
-    {"project": _project, "make": _make, "environment": _environment, "built": _built}
+    {"project": _project, "make": _make, "environment": _environment, "built": _built, "removes": _removes}
 )

@@ -5,6 +5,7 @@ They are read as scripts are: for what rules that forbid see by it (`shield.fact
 
 import json
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -15,7 +16,7 @@ from shield.facts.programs.reading import Nested, NestedKind, Reading, Value
 from shield.facts.programs.scripts import script_text
 from shield.types import Access
 
-__all__ = ["made_by_rules", "names_script", "package_scripts", "rules_of"]
+__all__ = ["deleting", "last_command", "made_by_rules", "names_script", "package_scripts", "rules_of"]
 
 _NAMES = ("GNUmakefile", "makefile", "Makefile")  # in the order of make(1)
 _MAX_RULES = 200
@@ -69,6 +70,46 @@ def package_scripts(reading: Reading, name: str, script: str, place: Place, base
         reading.path(Value(text=path, head=path, source="package.json"), Access.EXECUTE)
         lines = [scripts.get(each) for each in (f"pre{script}", script, f"post{script}")]
         _add(reading, name, "\n".join(line for line in lines if isinstance(line, str))[:_MAX_TEXT], path)
+
+
+# Programs of recipes that delete what they are given.
+_DELETES = re.compile(r"(?:\A|[\s;&|(@-])(?:rm|rmdir|unlink|shred|find|rimraf|git\s+clean|rsync)\s")
+
+
+def deleting(
+    targets: Sequence[str], given: Mapping[str, str], files: Sequence[str], place: Place, bases: Sequence[str | None]
+) -> list[str]:
+    """Of the variables `given` those that stand in what a recipe deletes."""
+    found: list[str] = []
+    for base in bases if given else ():
+        texts = (_read(file, place, base)[0] for file in files or _NAMES)
+        text = next((each for each in texts if each is not None), "")
+        lines = [line for line in rules_of(text, targets, given).split("\n") if _DELETES.search(line)]
+        for name in given:
+            without = {other: value for other, value in given.items() if other != name}
+            others = set(rules_of(text, targets, without).split("\n"))
+            if any(line not in others for line in lines):
+                found.append(name)
+    return found
+
+
+def last_command(script: str, place: Place, bases: Sequence[str | None]) -> list[str]:
+    """The words of the command that `npm run script -- …` adds words to, the last one; none where that is not plain."""
+    for base in bases:
+        line = (_scripts(place, base)[0] or {}).get(script)
+        try:
+            words = shlex.split(_PARTS.split(line)[-1]) if isinstance(line, str) else []
+        except ValueError:
+            words = []
+        while words and _ASSIGNED.match(words[0]):
+            words.pop(0)
+        if words:
+            return words
+    return []
+
+
+_PARTS = re.compile(r"[;&|]+")
+_ASSIGNED = re.compile(r"[A-Za-z_]\w*=")
 
 
 def names_script(script: str, place: Place, bases: Sequence[str | None]) -> bool:

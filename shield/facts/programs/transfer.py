@@ -8,7 +8,7 @@ from shield.facts.programs.curl import CURL, stored_as
 from shield.facts.programs.forwarding import glimpse
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.model import Use
-from shield.facts.programs.reading import Value
+from shield.facts.programs.reading import PathUse, Value
 from shield.facts.programs.sockets import SOCKETS, jumps
 from shield.types import Access, RunsCode
 
@@ -106,7 +106,61 @@ def _scp(call: Invocation) -> bool:
     return True
 
 
+# What rsync(1) copies with these stays here, under the names that it has, and nothing is deleted for it.
+_PLAIN_CLUSTER = re.compile(r"-[avrltpgoDnhPqcuzimxHSWEAXI]+")
+_PLAIN_TEXT = """
+--archive --verbose --recursive --links --times --perms --group --owner --devices --specials --dry-run --human-readable
+--partial --progress --quiet --checksum --update --compress --itemize-changes --prune-empty-dirs --one-file-system
+--hard-links --sparse --whole-file --executability --acls --xattrs --ignore-times --stats --existing --ignore-existing
+--size-only --list-only --no-perms --no-owner --no-group --no-times --mkpath
+"""
+_PLAIN = frozenset(_PLAIN_TEXT.split())
+_PATTERNS = ("--exclude", "--include")
+
+
+def _copies_here(call: Invocation) -> bool:
+    """Whether this rsync is no more than a copy on this machine; takes it for such."""
+    operands: list[Value] = []
+    flags: set[str] = set()
+    words = list(call.words)
+    while words:
+        word = words.pop(0)
+        name, joined, _ = word.text.partition("=")
+        if not word.fixed or ":" in word.text:
+            return False
+        if name in _PATTERNS:
+            words = words if joined else words[1:]
+        elif _PLAIN_CLUSTER.fullmatch(word.text):
+            flags.update(word.text[1:])
+        elif word.text in _PLAIN:
+            flags.add(word.text)
+        elif word.text.startswith("-"):
+            return False
+        else:
+            operands.append(word)
+    if len(operands) < 2:
+        return False
+    target = operands.pop()
+    deep = not flags.isdisjoint(("a", "r", "--archive", "--recursive"))
+    only_tells = not flags.isdisjoint(("n", "--dry-run", "--list-only"))
+    call.reading.flags += sorted(flags)
+    for operand in operands:
+        call.reading.path(operand, Access.READ, recursive=deep)
+    call.reading.path(target, Access.LIST if only_tells else Access.WRITE)
+    if only_tells:
+        return True
+    call.reading.reshapes = True
+    for operand in operands:
+        # of a name that ends in a slash what is in it comes to lie in the target
+        inner = operand.text.endswith(("/", "/.", "/..")) or operand.text in (".", "..")
+        use = PathUse(value=target, access=Access.WRITE, recursive=deep, below=operand, whole=inner)
+        call.reading.paths.append(use)
+    return True
+
+
 def _rsync(call: Invocation) -> bool:
+    if _copies_here(call):
+        return True
     _scp(call)
     call.reading.caution()
     call.reading.reshapes = True

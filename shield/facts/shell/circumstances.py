@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 
 from shield.facts.place import Place
-from shield.facts.programs.git.staging import after_changes, stages
+from shield.facts.programs.git.staging import after_changes, leads, stages
 from shield.facts.programs.installs import environment_of, guarded_by_install, may_install
 from shield.facts.programs.leading import mention_value, search_path
 from shield.facts.programs.meant import meant
 from shield.facts.programs.reading import Reading, Value
 from shield.facts.shell.called import Called
-from shield.facts.shell.environment import Influence, influence, is_plain_setting, names_locale
+from shield.facts.shell.environment import Influence, influence, is_plain_setting, names_locale, steers_tools
 from shield.facts.shell.frame import Call, Frame
 from shield.facts.shell.record import Record
 from shield.facts.shell.variables import State
@@ -28,6 +28,7 @@ class Circumstances:
         self._record = record
         self._aliases: set[str] = set()
         self._staged = False  # git may have been told of another repository
+        self._led = False  # or of another upstream of a branch
         self._activated: list[str] = []  # environments
 
     def apply(self, called: Called, call: Call, state: State, frame: Frame, reading: Reading) -> None:
@@ -61,6 +62,8 @@ class Circumstances:
                 continue  # as it was
             kind = influence(name, value)
             if kind is Influence.LOCALE and value is not None and not names_locale(name, value):
+                kind = Influence.CODE
+            if kind is Influence.OTHER and reading.runs is not RunsCode.NONE and steers_tools(name, value):
                 kind = Influence.CODE
             match kind:
                 case Influence.CODE:
@@ -113,6 +116,7 @@ class Circumstances:
         """Judge git anew where earlier commands of the line changed what it will find."""
         paths = self._record.paths
         written = (fact.resolved for fact in paths if fact.access is Access.WRITE and fact.resolved is not None)
-        if reading.runs is RunsCode.NONE and after_changes(words, staged=self._staged, written=written):
+        if reading.runs is RunsCode.NONE and after_changes(words, staged=self._staged, led=self._led, written=written):
             reading.run(RunsCode.WORKSPACE)
+        self._led |= leads(words)
         self._staged |= stages(words, self._place, state.bases)

@@ -4,7 +4,10 @@ import re
 from enum import Enum
 from functools import lru_cache
 
-__all__ = ["Influence", "influence", "is_plain_setting", "may_be_secret", "names_locale"]
+from shield.facts.programs.cleared import is_made
+from shield.facts.programs.handed import hands_program
+
+__all__ = ["Influence", "influence", "is_plain_setting", "may_be_secret", "names_locale", "steers_tools"]
 
 
 class Influence(Enum):
@@ -96,6 +99,19 @@ def names_locale(name: str, value: str) -> bool:
     """Whether `value` names a locale or a zone that is installed. With a path the C library reads the words that a
     program prints, and how it puts them together, from a file that anybody may have written (setlocale(3), gettext)."""
     return bool((_ZONE if name == "TZ" else _LOCALE).match(value))
+
+
+# What a build tool or a test runner empties before it writes there: react-scripts, mix, playwright, cypress, nx.
+_EMPTIED = re.compile(
+    r"BUILD_PATH|MIX_(?:BUILD|DEPS)_\w+|PLAYWRIGHT_\w+_(?:REPORT|DIR|FOLDER)|CYPRESS_\w+(?i:folder)"
+    r"|NX_\w*DIRECTORY|ORG_GRADLE_PROJECT_\w+"
+)
+
+
+def steers_tools(name: str, value: str | None) -> bool:
+    """Whether a tool that runs the project's code may start another program by it, or empty another folder."""
+    emptied = _EMPTIED.fullmatch(name) is not None and not (value is not None and is_made(value))
+    return emptied or (value is not None and hands_program(name, value))
 
 
 # A word or a number, and a name that says nothing of where code or options come from.

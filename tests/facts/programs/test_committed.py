@@ -1,17 +1,21 @@
 """What git has kept: every file that is called so can be brought back as it was, by git itself."""
 
 import os
+import random
 import shutil
+import subprocess
 import zlib
 from pathlib import Path
 
 import pytest
 
-from git_world import git, repository
+from git_world import ENV, git, repository
 from shell_world import place as made_place
 from shield.facts.local import LocalFiles
 from shield.facts.paths import path_fact
 from shield.facts.place import Place
+from shield.facts.programs.git.objects import Objects
+from shield.facts.repositories import Repository
 from shield.facts.shell import analyse
 from shield.facts.snapshot import Snapshot
 from shield.types import Access
@@ -56,6 +60,10 @@ def kept(top: Path, name: str, *, recursive: bool = False, roots: tuple[Path, ..
     return "committed" in fact.categories
 
 
+def git_object(top: Path, name: str) -> str:
+    return git(top, "rev-parse", name)
+
+
 def contents(top: Path) -> dict[str, bytes]:
     return {str(path.relative_to(top)): path.read_bytes() for path in top.rglob("*") if path.is_file()}
 
@@ -90,9 +98,64 @@ def test_what_changed_is_not_kept(ws):
     assert not kept(ws, "a.txt")
     git(ws, "add", "a.txt")
     assert not kept(ws, "a.txt")  # staged: the next `git add` forgets it
-    assert kept(ws, "docs", recursive=True)  # nothing was added there
+    assert kept(ws, "docs", recursive=True)
+    assert kept(ws, "run.sh")
     git(ws, "commit", "-q", "-m", "y")
     assert kept(ws, "a.txt")
+
+
+@pytest.mark.parametrize("line", ["git commit -m ''", "git commit -m x", "git write-tree", "git stash; git stash pop"])
+def test_a_commit_that_was_given_up_is_none(ws, line):
+    hook = ws / ".git/hooks/pre-commit"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\nexit 1\n")
+    hook.chmod(0o755)
+    put(ws, "new.txt", "docs/new.txt")
+    git(ws, "add", "-A")
+    subprocess.run(line, shell=True, cwd=ws, env=ENV, check=False, capture_output=True)
+    assert git(ws, "diff", "--cached", "--name-only").split() == ["docs/new.txt", "new.txt"]
+    assert not kept(ws, "new.txt")
+    assert not kept(ws, "docs", recursive=True)
+    assert kept(ws, "docs/guide.md")
+    hook.unlink()
+    git(ws, "commit", "-q", "-m", "x")
+    assert kept(ws, "new.txt")
+    assert kept(ws, "docs", recursive=True)
+
+
+def test_it_is_the_commit_that_one_stands_on(ws):
+    put(ws, "new.txt")
+    commit(ws)
+    assert kept(ws, "new.txt")
+    git(ws, "tag", "-a", "-m", "x", "v1")
+    for line in (
+        "checkout -q --detach",
+        "checkout -q -b feat/x@y",
+        "checkout -q main",
+        "pack-refs --all",
+        "gc -q --prune=now",
+    ):
+        git(ws, *line.split())
+        assert kept(ws, "new.txt"), line
+    put(ws, "second.txt")
+    commit(ws)  # a file again, beside the name in `packed-refs`
+    assert kept(ws, "second.txt")
+    git(ws, "reset", "-q", "--soft", "HEAD~2")
+    assert not kept(ws, "new.txt")
+    assert kept(ws, "a.txt")
+    head = (ws / ".git/HEAD").read_text()
+    for other in (
+        "",
+        "ref: refs/heads/none\n",
+        "ref: refs/heads/../../HEAD\n",
+        "ref: refs/tags/v1\n",
+        "0" * 40,
+        head + head,
+    ):
+        (ws / ".git/HEAD").write_text(other)
+        assert not kept(ws, "a.txt"), other
+    (ws / ".git/HEAD").write_text(git_object(ws, "refs/tags/v1"))  # no commit
+    assert not kept(ws, "a.txt")
 
 
 def test_times_and_sizes_are_not_believed(ws):
@@ -175,6 +238,50 @@ def test_a_packed_object_is_one(ws):
         assert not kept(ws, "a.txt"), wrong[:8]
     index.write_bytes(content)
     assert kept(ws, "a.txt")
+
+
+@pytest.mark.parametrize("near", ["true", "false"])  # how a delta says what it is based on
+def test_what_packs_hold_as_differences_is_read_as_git_reads_it(ws, near):
+    names = [f"many/{at % 7}/{at:03}-{'x' * 40}.txt" for at in range(300)]
+    for at, name in enumerate(names):
+        put(ws, name, text=f"{at}\n")
+    commit(ws)
+    for at in range(12):
+        put(ws, *names[at * 3 : at * 3 + 5], text=f"again {at}\n")
+        commit(ws)
+    git(ws, "config", "repack.useDeltaBaseOffset", near)
+    git(ws, "repack", "-q", "-a", "-d", "-f", "--depth=20")
+    git(ws, "prune-packed")
+    pack = next((ws / ".git/objects/pack").glob("*.idx"))
+    assert "chain length = 3" in git(ws, "verify-pack", "-v", str(pack))
+    objects = Objects(Repository(str(ws), f"{ws}/.git", f"{ws}/.git"), LocalFiles())
+    lines = git(ws, "ls-tree", "-r", "HEAD").splitlines()
+    assert len(lines) > 300
+    for mode, _, blob, name in (line.split() for line in lines):
+        assert objects.committed(name) == (int(mode, 8), bytes.fromhex(blob))
+    assert objects.committed("many/0") is not None
+    assert objects.committed("many/9/x") is None
+    assert objects.committed("a.txt/x") is None
+    assert kept(ws, "many", recursive=True)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_damaged_pack_keeps_nothing_that_is_not_there(ws, seed):
+    for at in range(20):
+        put(ws, f"many/{at}.txt", text=f"{at}\n")
+        commit(ws)
+    git(ws, "gc", "-q", "--prune=now", "--aggressive")
+    put(ws, "many/1.txt", text="changed\n")
+    chance = random.Random(seed)
+    for path in (ws / ".git/objects/pack").glob("*.*"):
+        content = bytearray(path.read_bytes())
+        path.chmod(0o644)
+        for _ in range(20):
+            content[chance.randrange(len(content))] ^= chance.randrange(1, 256)
+        path.write_bytes(content[: chance.choice((len(content), len(content) // 2))])
+    assert not kept(ws, "many/1.txt")
+    assert not kept(ws, "many", recursive=True)
+    kept(ws, "many/2.txt")  # which may be as it was
 
 
 def test_another_repository_inside_is_not_kept(ws):

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from git_world import git
+from git_world import git, repository
 from shell_world import facts, place
 from shield.facts.local import LocalFiles
 from shield.facts.made import MadeFile
@@ -39,6 +39,29 @@ def test_a_secret_that_nothing_ignores_is_taken(line):
 @pytest.mark.parametrize("line", ["git add a.txt", "git add src", "git add -u", "git add -n .", "git status"])
 def test_others_take_none(line):
     assert taken(line, {"src/x": MadeFile()}) == set()
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_a_secret_where_git_has_a_folder_is_taken():
+    tracked = repository({".env/x": "x", "id_rsa": "x", "a/b/c.pem": "x"})
+    there = {name: file for name, file in tracked.items() if name == ".git" or name.startswith(".git/")}
+    assert taken("git add .", {**tracked, ".env": MadeFile(directory=True)}) == set()
+    assert taken("git add .", there) == {".env"}
+    assert taken("git add .", {**there, "a/b": MadeFile(symlink=".env"), "id_rsa/id_rsa": MadeFile()}) == {
+        ".env",
+        "id_rsa/id_rsa",
+    }
+
+
+def test_a_secret_beside_packages_is_taken_and_not_what_they_hold():
+    files = {
+        "node_modules/.env": MadeFile(),
+        "node_modules/x/.env": MadeFile(),
+        ".gitignore": MadeFile(content=b"/.env\n"),
+    }
+    assert taken("git add .", files) == {"node_modules/.env"}
+    assert taken("grep -r x .", files) == {".env", "node_modules/.env"}
+    assert taken("git add .", {**files, ".gitignore": MadeFile(content=b"/.env\nnode_modules/\n")}) == set()
 
 
 def test_a_folder_is_looked_through():

@@ -9,6 +9,7 @@ from shield.facts.filesystem import FileSystemUnknownError
 from shield.facts.programs.forwarding import command_among, glimpse
 from shield.facts.programs.git.contents import asked_for, content
 from shield.facts.programs.git.history import searches, stash
+from shield.facts.programs.git.merged import keeps_merged
 from shield.facts.programs.git.names import listed_by_git
 from shield.facts.programs.git.pathspecs import is_pattern
 from shield.facts.programs.git.remotes import GIT_REMOTES
@@ -168,9 +169,10 @@ def _branch(call: Invocation) -> bool:
     call.reading.operations.add(Operation.READ)
     if changes or (call.operands and not lists):
         call.reading.operations.add(Operation.WRITE)
-        merged = call.name.endswith(" branch") and arguments.has("-d", "--delete")
-        if arguments.has("-D", "-f", "--force", "-M", "-C") or (arguments.has("-d", "--delete") and not merged):
-            # What a name stood for before may be reached by nothing else. `branch -d` makes sure that it is.
+        deletes = arguments.has("-d", "--delete")
+        kept = call.name.endswith(" branch") and deletes and keeps_merged(call)
+        if arguments.has("-D", "-f", "--force", "-M", "-C") or (deletes and not kept):
+            # What a name stood for before may be reached by nothing else.
             call.reading.operations.add(Operation.DELETE)
         if arguments.has("--edit-description", "-s", "--sign", "-u", "--verify"):
             call.reading.caution()

@@ -13,12 +13,9 @@ __all__ = ["Entry", "Index", "gitlinks", "holds_gitlinks", "read_index"]
 _HEADER = struct.Struct(">4sII")
 _WORD = struct.Struct(">I")
 _HALF = struct.Struct(">H")
-_STAT = 40  # bytes before the object's name: times, device, inode, mode, owner, size
 _MODE_TYPE = 24 + 2  # of the mode only the lower half counts, and of that the type
 _NAME_MASK = 0xFFF
 _EXTENDED = 0x4000
-_STAGES = 0x3000
-_INTENT = 0x2000  # of the further flags: `git add --intent-to-add`
 _GITLINK = 0xE000
 _DIRECTORY = 0x4000
 _TYPE = 0xF000
@@ -27,26 +24,17 @@ _PLAIN_EXTENSIONS = frozenset((b"TREE", b"REUC", b"UNTR", b"FSMN", b"EOIE", b"IE
 _MIN_ENTRY = 62
 _ASSUMED = 0x8000  # of the flags: `git update-index --assume-unchanged`
 _SKIPPED = 0x4000  # of the further ones: `--skip-worktree`
-_MAX_FOLDERS = 100_000
 
 
 class Entry(NamedTuple):
-    """A file by its name from the top of the repository. `blob`: the SHA-1 of its content; None where the index does
-    not say for certain what that is (a conflict, a file that is only meant to be added). `assumed`: git is told not to
-    look whether it has changed."""
+    """A file by its name from the top of the repository. `assumed`: git is told not to look whether it has changed."""
 
     name: bytes
-    mode: int
-    blob: bytes | None
     assumed: bool
 
 
 class Index(NamedTuple):
-    """`written`: the directories (from the top, without a slash at the end) of which git has made a tree since anything
-    in them was added or removed, as it does when it commits."""
-
     entries: tuple[Entry, ...]
-    written: frozenset[bytes]
 
 
 def holds_gitlinks(content: bytes) -> bool:
@@ -76,8 +64,7 @@ def read_index(content: bytes) -> Index | None:
     """
     entries: list[Entry] = []
     try:
-        finish = _plain(content, entries)
-        return None if finish is None else Index(tuple(entries), _written(content, finish))
+        return None if _plain(content, entries) is None else Index(tuple(entries))
     except (struct.error, ValueError, IndexError):
         return None
 
@@ -155,10 +142,7 @@ def _lead_out(names: list[bytes]) -> bool:
 
 def _entry(content: bytes, start: int, flags: int, name: bytes) -> Entry:
     further = _HALF.unpack_from(content, start + _MIN_ENTRY)[0] if flags & _EXTENDED else 0
-    sure = not further & _INTENT and not flags & _STAGES
-    blob = content[start + _STAT : start + _STAT + 20] if sure else None
-    assumed = bool(flags & _ASSUMED or further & _SKIPPED)
-    return Entry(name, _HALF.unpack_from(content, start + _MODE_TYPE)[0], blob, assumed)
+    return Entry(name, bool(flags & _ASSUMED or further & _SKIPPED))
 
 
 def _varint(content: bytes, at: int) -> tuple[int, int]:
@@ -204,37 +188,3 @@ def _blocks_fit(table: bytes, starts: dict[int, int], places: list[int]) -> bool
         0 <= first <= after and after - first == blocks[index][1] and starts[blocks[index][0]] == 0
         for index, (first, after) in enumerate(pairwise(firsts))
     )
-
-
-def _written(content: bytes, at: int) -> frozenset[bytes]:
-    """What the extension `TREE` says; nothing where there is none. `at`: where the extensions begin."""
-    end = len(content) - 20
-    while at < end:
-        size = _WORD.unpack_from(content, at + 4)[0]
-        if content[at : at + 4] == b"TREE":
-            return _trees(content[at + 8 : at + 8 + size])
-        at += 8 + size
-    return frozenset()
-
-
-def _trees(table: bytes) -> frozenset[bytes]:
-    """Directories in the order in which git walks them, each with the number of those right beneath it."""
-    found: set[bytes] = set()
-    waiting = [(b"", 1)]
-    at = 0
-    for _ in range(_MAX_FOLDERS):
-        while waiting and waiting[-1][1] <= 0:
-            waiting.pop()
-        if not waiting:
-            break
-        above, left = waiting.pop()
-        waiting.append((above, left - 1))
-        finish = table.index(b"\0", at)
-        line = table.index(b"\n", finish)
-        files, _, folders = table[finish + 1 : line].partition(b" ")
-        path = above + table[at:finish]
-        if int(files) >= 0:
-            found.add(path)
-        at = line + 1 + (20 if int(files) >= 0 else 0)
-        waiting.append((path + b"/" if path else b"", int(folders)))
-    return frozenset(found) if at == len(table) else frozenset()

@@ -62,6 +62,8 @@ _HOOK = re.compile(r"[a-z][a-z0-9-]{5,}")  # what git may call one; beside them 
 _WRITTEN = ("", "info", "logs", "logs/refs", "logs/refs/heads", "refs", "refs/heads", "refs/tags", "rebase-merge")
 # What brings in objects of another repository, a stash at the next commit, or remotes that are in no settings.
 _FURTHER = ("objects/info/alternates", "objects/info/http-alternates", "MERGE_AUTOSTASH", "remotes")
+# Further remotes, where anything lies in it; an empty one git itself once made.
+_BRANCHES = "branches"
 
 
 def is_passive(place: Place, repository: Repository, text: str | None, *, quiet: bool) -> bool:
@@ -79,6 +81,10 @@ def _leads_out(place: Place, repository: Repository) -> bool:
     folders = dict.fromkeys((repository.own, repository.common))
     if any(lstat(posixpath.join(folder, name)) is not None for folder in folders for name in _FURTHER):
         return True
+    for folder in (posixpath.join(folder, _BRANCHES) for folder in folders):
+        entry = lstat(folder)
+        if entry is not None and (entry.kind is not FileKind.DIRECTORY or place.files.listdir(folder, _MAX_NAMES)):
+            return True
     for folder in (posixpath.join(folder, name).rstrip("/") for folder in folders for name in _WRITTEN):
         entry = lstat(folder)
         if entry is None:

@@ -1,5 +1,6 @@
 """What earlier commands of a line do to a repository, so that a later git command of the line runs a program."""
 
+import re
 from collections.abc import Iterable
 
 from shield.facts.filesystem import FileKind, FileSystemUnknownError
@@ -8,7 +9,7 @@ from shield.facts.place import Place
 from shield.facts.programs.git.repository import STAYING
 from shield.facts.programs.reading import Value
 
-__all__ = ["after_changes", "stages"]
+__all__ = ["after_changes", "leads", "stages"]
 
 # What makes a directory a repository, or another one of it (`is_git_directory` in git's setup).
 _PARTS = frozenset({".git", "HEAD", "commondir", "config", "gitdir", "index", "objects", "packed-refs", "refs"})
@@ -29,15 +30,36 @@ def stages(words: tuple[Value, ...], place: Place, bases: tuple[str | None, ...]
     )
 
 
-def after_changes(words: tuple[Value, ...], *, staged: bool, written: Iterable[str]) -> bool:
-    """Whether a repository that earlier commands of the line changed may make this git command run a program.
+def leads(words: tuple[Value, ...]) -> bool:
+    """Whether this git command may say of a branch what its upstream is, or call a branch by another name."""
+    at = _verb_at(words)
+    leading = _LEADING.get(words[at].text) if at < len(words) else None
+    return leading is not None and any(not word.fixed or leading.match(word.text) for word in words[at + 1 :])
 
-    Facts are taken before anything runs: a gitlink that is staged then, or files that make a repository of their
-    directory, are not there yet.
+
+_TRACKING = re.compile(r"--(?:t|set-)|-[A-Za-z]*[tu]")
+_LEADING = {
+    "branch": re.compile(r"--(?:t|set-|c|m)|-[A-Za-z]*[tumMcC]"),
+    "checkout": _TRACKING,
+    "pull": _TRACKING,
+    "push": _TRACKING,
+    "switch": _TRACKING,
+}
+_DELETING = re.compile(r"--d|-[A-Za-z]*d")
+
+
+def after_changes(words: tuple[Value, ...], *, staged: bool, led: bool, written: Iterable[str]) -> bool:
+    """Whether a repository that earlier commands of the line changed may make this git command run a program, or
+    delete a branch that nothing else reaches.
+
+    Facts are taken before anything runs: a gitlink that is staged then, files that make a repository of their
+    directory, or what is then `led` elsewhere, are not there yet.
     """
     at = _verb_at(words)
-    looks = at < len(words) and words[at].text not in STAYING | {"commit", "push"}
-    return (staged and looks) or any(not _PARTS.isdisjoint(path.split("/")) for path in written)
+    verb = words[at].text if at < len(words) else ""
+    looks = at < len(words) and verb not in STAYING | {"commit", "push"}
+    drops = verb == "branch" and any(not word.fixed or _DELETING.match(word.text) for word in words[at + 1 :])
+    return (staged and looks) or (led and drops) or any(not _PARTS.isdisjoint(path.split("/")) for path in written)
 
 
 def _verb_at(words: tuple[Value, ...]) -> int:

@@ -24,8 +24,8 @@ def _node(call: Invocation) -> bool:
     for option, value in options.given:
         if option.value is Use.TEXT:
             mention_value(call.reading, value, home=call.context.place.home)
-    if options.foreign:
-        call.reading.run(RunsCode.INLINE)
+    if options.foreign or any(value is not None and value.text[:5].lower() == "data:" for _, value in options.given):
+        call.reading.run(RunsCode.INLINE)  # of a `data:` URL the module is its own text
     inline = any(option.value is Use.CODE for option, _ in options.given)
     given = any(option.name in ("-c", "--check") for option, _ in options.given)
     if inline and _node_tells(call):
