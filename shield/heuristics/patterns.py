@@ -15,7 +15,7 @@ MAX_PATTERNS: Final = 5_000  # RE2's filter has refused more by 20,000
 # RE2 instructions. Where its automaton does not fit into its memory, RE2 takes a step for each of them and each byte.
 MAX_PROGRAM: Final = 5_000
 # Bytes of one pattern's automaton, and of one of several patterns. RE2 forgets all its states when they do not fit, and
-# builds them again. Measured over 191 different parts of pages, licences, code and banks, 10 kB each: whole scans take a
+# builds them again. Measured over 191 different parts of pages, licences, code and banks, 10 kB each: a scan takes a
 # fifth less time than with half of it; over words of the rules' own examples in any order, which need the most states,
 # a quarter less, and after 1.2 MB of them the process holds 354 MB instead of 290.
 _MEMORY: Final = 2 << 20
