@@ -1,8 +1,10 @@
 """What git has kept: every file that is called so can be brought back as it was, by git itself."""
 
+import hashlib
 import os
 import random
 import shutil
+import struct
 import subprocess
 import zlib
 from pathlib import Path
@@ -263,6 +265,45 @@ def test_what_packs_hold_as_differences_is_read_as_git_reads_it(ws, near):
     assert objects.committed("many/9/x") is None
     assert objects.committed("a.txt/x") is None
     assert kept(ws, "many", recursive=True)
+
+
+def sized(kind: int, size: int) -> bytes:
+    """The head of an entry of a pack."""
+    found, size = [kind << 4 | size & 15], size >> 4
+    while size:
+        found[-1] |= 0x80
+        found.append(size & 127)
+        size >>= 7
+    return bytes(found)
+
+
+def length(number: int) -> bytes:
+    """A size as a delta says it."""
+    found = [number & 127]
+    while number := number >> 7:
+        found[-1] |= 0x80
+        found.append(number & 127)
+    return bytes(found)
+
+
+@pytest.mark.parametrize(("step", "read"), [(100, True), (1, False)])
+def test_what_a_pack_spells_byte_by_byte_is_not_followed(ws, step, read):
+    blob = git(ws, "rev-parse", "HEAD:a.txt").strip()
+    tree = b"100644 a.txt\0" + bytes.fromhex(blob)
+    tree += b"".join(b"100644 b%05d\0" % at + bytes.fromhex(blob) for at in range(9_000))
+    pieces = [tree[at : at + step] for at in range(0, len(tree), step)]
+    delta = length(0) + length(len(tree)) + b"".join(bytes([len(piece)]) + piece for piece in pieces)
+    base = sized(2, 0) + zlib.compress(b"")
+    far = len(base)  # less than 128, so that it is one byte
+    body = b"PACK" + struct.pack(">II", 2, 2) + base + sized(6, len(delta)) + bytes([far]) + zlib.compress(delta)
+    pack = ws / ".git/objects/pack/pack-1.pack"
+    pack.parent.mkdir(exist_ok=True)
+    pack.write_bytes(body + hashlib.sha1(body, usedforsecurity=False).digest())
+    git(ws, "index-pack", str(pack))
+    name = hashlib.sha1(b"tree %d\0" % len(tree) + tree, usedforsecurity=False).hexdigest()
+    git(ws, "update-ref", "HEAD", git(ws, "commit-tree", name, "-m", "x").strip())
+    assert git(ws, "rev-parse", "HEAD:a.txt").strip() == blob  # git reads both
+    assert kept(ws, "a.txt") is read
 
 
 @pytest.mark.parametrize("seed", range(20))
