@@ -48,14 +48,15 @@ _TABLE_TEXT: Mapping[str, str] = {
     "just": r"\.?[Jj]ustfile|[^/]+\.just",
     "task": r"[Tt]askfile(?:\.dist)?\.ya?ml",
     "pre-commit": r"\.pre-commit-(?:config|hooks)\.yaml",
-    "docker docker-compose podman nerdctl buildah": (
+    "docker docker-compose podman podman-compose nerdctl buildah": (
         r"(?:Docker|Container)file(?:\.[\w.-]+)?|[\w.-]+\.[Dd]ockerfile|(?:docker-)?compose(?:\.[\w-]+)?\.ya?ml"
+        r"|\.env"
     ),
     "ack": r"[._]ackrc",
     "dotnet msbuild": r"[^/]+\.(?:cs|fs|vb)proj|Directory\.Build\.(?:props|targets)",
 }
 # They look for settings of the project, and where there are none they run none of its code, installed or not.
-LED = frozenset(("ack", "rustup"))
+LED = frozenset(("ack", "docker", "docker-compose", "nerdctl", "podman", "podman-compose", "rustup"))
 # What is installed in the project: every tool of it may load that.
 _INSTALLED = re.compile(r".*/(?:node_modules|site-packages|dist-packages|\.?venv/bin)/", re.DOTALL)
 

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from shield.facts.programs.administration import ADMINISTRATION
 from shield.facts.programs.archives import ARCHIVES
+from shield.facts.programs.composed import COMPOSED
 from shield.facts.programs.connected import CONNECTED
 from shield.facts.programs.editors import EDITORS
 from shield.facts.programs.file_tools import FILE_TOOLS
@@ -103,6 +104,7 @@ SPECIALS: Mapping[str, Special] = MappingProxyType(
         **_OWN,
         **ADMINISTRATION,
         **ARCHIVES,
+        **COMPOSED,
         **CONNECTED,
         **EDITORS,
         **FILE_TOOLS,

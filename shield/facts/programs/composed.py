@@ -1,0 +1,198 @@
+"""Compose files: whether what only tells of a project loads it from this machine alone.
+
+Nearly every verb of Compose loads the project first, and fetches the files that `include`, `extends` or `-f` name by a
+URL: `docker compose ps` clones a repository that nobody pinned, and an address may carry words of `.env` out. Source:
+Compose documentation, "include" and "Use Docker Compose with remote resources"; compose-go, `loader`.
+"""
+
+import posixpath
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import yaml
+
+from shield.facts.filesystem import FileKind, FileSystemUnknownError
+from shield.facts.paths import resolve_path
+from shield.facts.place import Place
+from shield.facts.programs.invocation import Invocation, Special
+from shield.facts.programs.reading import PathUse, Value
+from shield.types import Access
+
+__all__ = ["COMPOSED"]
+
+_MAX_BYTES = 1 << 18
+_MAX_FILES = 16
+_MAX_EVENTS = 5_000  # of one file
+_APART = frozenset(("ls", "version"))  # they load no project
+_NAMES = ("compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml")
+_OVERRIDES = (
+    "compose.override.yml",
+    "compose.override.yaml",
+    "docker-compose.override.yml",
+    "docker-compose.override.yaml",
+)
+_GIVEN = ("-f", "--file")
+_MOVED = ("--project-directory",)
+_SET = ("--env-file",)
+_NAMING = frozenset(("include", "extends"))
+# No URL, nor `git@host:…`, nor `github.com/…`, which Compose takes for a repository; and nothing is put in for `$`.
+_LOCAL = re.compile(r"(?!github\.com/)[^:$]*", re.IGNORECASE)
+# Variables of `.env` that say which files are loaded, or who is asked. The files of one plain line are looked at.
+_TELLING = re.compile(
+    r"COMPOSE_(?:FILE|ENV_FILES|PATH_SEPARATOR|EXPERIMENTAL)|DOCKER_(?:CERT_PATH|CONFIG|CONTEXT|HOST|TLS)"
+)
+_FILES = re.compile(r"^COMPOSE_FILE=([\w./:-]+)$", re.ASCII | re.MULTILINE)
+# Where readers of YAML differ on where a line or a text ends.
+_ODD = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+_WHY = "it may load files from elsewhere; `docker ps` and `docker logs` load none"
+
+
+def _compose(call: Invocation) -> bool:
+    """docker compose VERB: what it loads, which is bound where it comes from here."""
+    verb = call.operands[0] if call.operands else None
+    if verb is None or (verb.fixed and verb.text in _APART):
+        return False
+    own = not any(name.startswith("COMPOSE_") and _TELLING.match(name) for name in call.context.place.env)
+    if not own or not all(_local(call, base) for base in call.context.bases):
+        call.reading.caution()
+        call.reading.unknown.append(f"`{call.name[:80]} {verb.text[:80]}`: {_WHY}")
+    return False
+
+
+def _local(call: Invocation, base: str | None) -> bool:
+    """Whether every file of the project is known and names no other one elsewhere; then they are bound."""
+    named, moved, given = (call.arguments.values(*names) for names in (_GIVEN, _MOVED, _SET))
+    known = all(value.fixed for value in (*named, *moved, *given))
+    if base is None or not known or any(value.text == "-" or not _LOCAL.fullmatch(value.text) for value in named):
+        return False
+    loading = _Loading(call.context.place)
+    try:
+        here = loading.real(posixpath.join(base, moved[-1].text) if moved else base)
+        paths = [posixpath.join(base, value.text) for value in named] or loading.found(here)
+        folder = posixpath.dirname(paths[0]) if paths and not moved else here
+        set_in = [*(posixpath.join(base, value.text) for value in given), *(f"{each}/.env" for each in (folder, base))]
+        paths += [posixpath.join(each, name) for each in (folder, base) for name in loading.telling(set_in)]
+        loading.load(paths, folder)
+    except (FileSystemUnknownError, yaml.YAMLError, UnicodeError):
+        return False
+    for path in loading.loaded:
+        # INVARIANT: what is judged by its content is bound by it
+        call.reading.paths.append(PathUse(value=Value(text=path, head=path), access=Access.EXECUTE))
+    return True
+
+
+class _Loading:
+    """Files of a project. Every method raises FileSystemUnknownError where it cannot tell, or one comes from elsewhere.
+
+    UnicodeError and yaml.YAMLError are for what Compose would not take, or take for something else.
+    """
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self.loaded: list[str] = []
+
+    def real(self, path: str) -> str:
+        found = resolve_path(path, self._place, base=None, expand_tilde=False).path
+        if found is None:
+            raise FileSystemUnknownError
+        return found
+
+    def found(self, folder: str) -> list[str]:
+        """The files that Compose takes where none is named: those of the nearest directory that has one."""
+        while True:
+            first = self._those(folder, _NAMES)
+            if first or folder == "/":
+                return first + (self._those(folder, _OVERRIDES) if first else [])
+            folder = posixpath.dirname(folder)
+
+    def telling(self, paths: Sequence[str]) -> list[str]:
+        """The compose files that these files of variables name."""
+        found: list[str] = []
+        for path in paths:
+            text = self._text(self.real(path)) or ""
+            plain = _FILES.findall(text)
+            if len(plain) != len(_TELLING.findall(text)):
+                raise FileSystemUnknownError
+            found += [name for value in plain for name in value.split(":")]
+        return found
+
+    def load(self, paths: Sequence[str], folder: str) -> None:
+        """Look at these, and at all that they name. Names count from `folder` or from the file's own."""
+        waiting = list(paths)
+        while waiting:
+            path = waiting.pop()
+            plain = posixpath.normpath(path)
+            if plain != path:
+                waiting.append(plain)  # Go takes `link/..` for nothing, the system for what is above the link's end
+            real = self.real(path)
+            text = None if real in self.loaded else self._text(real)
+            if text is None:
+                continue  # Compose goes no further, or it is no name of a file
+            if len(self.loaded) == _MAX_FILES:
+                raise FileSystemUnknownError
+            self.loaded.append(real)
+            for name in _names(text):
+                if not _LOCAL.fullmatch(name):
+                    raise FileSystemUnknownError
+                waiting += [posixpath.join(base, name) for base in (folder, *map(posixpath.dirname, (path, real)))]
+
+    def _those(self, folder: str, names: Sequence[str]) -> list[str]:
+        paths = (posixpath.join(folder, name) for name in names)
+        return [path for path in paths if self._place.files.lstat(path) is not None]
+
+    def _text(self, path: str) -> str | None:
+        """None where there is no file."""
+        stat = self._place.files.lstat(path)
+        if stat is None or stat.kind is FileKind.DIRECTORY:
+            return None
+        raw = self._place.files.read(path, _MAX_BYTES)
+        if raw is None:
+            raise FileSystemUnknownError
+        return raw.decode("utf-8")
+
+
+def _names(content: str) -> Iterator[str]:
+    """Every text beneath a key that names other files.
+
+    Raises:
+        FileSystemUnknownError: it is too long, or readers of YAML may differ on it.
+        yaml.YAMLError: it is none.
+    """
+    if _ODD.search(content):
+        raise FileSystemUnknownError
+    opened: list[_Open] = []
+    for count, event in enumerate(yaml.parse(content, Loader=yaml.CSafeLoader)):
+        if count == _MAX_EVENTS:
+            raise FileSystemUnknownError
+        if isinstance(event, yaml.CollectionEndEvent):
+            opened.pop()
+        if not isinstance(event, yaml.AliasEvent | yaml.ScalarEvent | yaml.CollectionStartEvent):
+            continue
+        around = opened[-1] if opened else _Open()
+        key, names = around.key, around.names or around.named
+        if (key or names) and (isinstance(event, yaml.AliasEvent) or event.tag is not None):
+            raise FileSystemUnknownError  # another text stands for it, or it is one in another form: `!!binary`
+        text = event.value if isinstance(event, yaml.ScalarEvent) else None
+        if text is not None and names:
+            yield text
+        around.named = key and text in _NAMING
+        around.key = around.mapping and not key
+        if isinstance(event, yaml.CollectionStartEvent):
+            mapping = isinstance(event, yaml.MappingStartEvent)
+            opened.append(_Open(mapping=mapping, key=mapping, names=names))
+
+
+@dataclass(slots=True)
+class _Open:
+    """A collection that is being read. `key`: a key comes next; `named`: the last one names files, as all of `names`
+    does."""
+
+    mapping: bool = False
+    key: bool = False
+    named: bool = False
+    names: bool = False
+
+
+COMPOSED: Mapping[str, Special] = MappingProxyType({"compose": _compose})
