@@ -179,8 +179,18 @@ def _in_order(item: Mapping[str, Json]) -> list[tuple[str, Json]]:
 def _joined(said: Iterable[str]) -> Iterator[str]:
     """What is said in several strings, as one: short ones, and of long ones where they meet their neighbours."""
     said = [squeezed(text) for text in said if text]
-    if len(said) > 1:
-        yield " ".join(text if len(text) <= 2 * _PIECE else f"{text[:_PIECE]}\n\n{text[-_PIECE:]}" for text in said)
+    last = len(said) - 1
+    if last > 0:
+        yield " ".join(_meeting(text, before=at > 0, behind=at < last) for at, text in enumerate(said))
+
+
+def _meeting(text: str, *, before: bool, behind: bool) -> str:
+    """Of a long text the end that meets one `before` it, one `behind` it, or both."""
+    if len(text) <= 2 * _PIECE:
+        return text
+    if before and behind:
+        return f"{text[:_PIECE]}\n\n{text[-_PIECE:]}"
+    return text[:_PIECE] if before else text[-_PIECE:]
 
 
 def _by_name(pieces: Mapping[str, list[str]]) -> Iterator[str]:
