@@ -3,7 +3,10 @@
 import os
 import re
 import stat
+from collections.abc import Iterator
 from typing import Final
+
+from agentctl.sandbox.places import is_within, listed
 
 __all__ = ["GIT", "NAMES", "appeared", "candidates", "is_directory", "present"]
 
@@ -58,6 +61,10 @@ NAMES: Final = (
     "SOUL.md",
 )
 GIT: Final = ".git"
+# Of a submodule's repository, and of a working tree that `git worktree` has added, each in a directory of `.git`.
+_OF_MODULE: Final = ("hooks", "config", "config.worktree", "commondir", "info/attributes")
+_OF_TREE: Final = ("config.worktree", "commondir", "gitdir")
+_MANY: Final = 2_000  # directories of submodules; of more, all of them as one
 _CONFIG_MAX: Final = 1 << 20
 _SAMPLE: Final = ".sample"  # git's own examples: never run
 # A fresh repository's configuration: nothing in it names a program, another file or a place outside.
@@ -68,6 +75,8 @@ _PLAIN: Final = re.compile(
     r"|\s*url\s*=\s*(https?://|git@|/|\.)[^\\\n]*|\s*([#;].*)?",
     re.IGNORECASE,
 )
+_POINTER: Final = re.compile(r"gitdir: ([^\n]+)\n?")
+_WORK_TREE: Final = re.compile(r"^\s*worktree\s*=\s*([^\"\\\n]+)$", re.MULTILINE)
 _HOOKS_PATH: Final = re.compile(r"^[^\n#;]*\bhookspath\s*=\s*\"?([^\"\n]+)", re.IGNORECASE | re.MULTILINE)
 _INCLUDED: Final = re.compile(r"^[^\n#;]*\bpath\s*=\s*\"?([^\"\n]+)", re.IGNORECASE | re.MULTILINE)
 _FIRST: Final = frozenset(name.partition("/")[0] for name in NAMES)
@@ -80,7 +89,8 @@ def present(root: str) -> list[str]:
 
 
 def candidates(root: str) -> list[str]:
-    """The guarded paths whose first component exists, and what these or the repository's configuration lead to.
+    """The guarded paths whose first component exists, what these or the repository's configuration lead to, and those
+    of submodules and added working trees.
 
     Only what lies in the workspace: the rest is not writable.
     """
@@ -89,9 +99,7 @@ def candidates(root: str) -> list[str]:
     further: list[str] = []
     if first[GIT]:
         folder = os.path.join(root, GIT)
-        config = _text(os.path.join(folder, "config")) or ""
-        further += [os.path.join(root, given.strip()) for given in _HOOKS_PATH.findall(config)]
-        further += [os.path.join(folder, given.strip()) for given in _INCLUDED.findall(config)]
+        further += [*_led(folder, root), *_modules(folder), *_trees(folder)]
     # where a name is a link, or stands behind one, what it leads to is obeyed
     further += [real for path in found if (real := os.path.realpath(path)) != path]
     for path in map(os.path.normpath, further):
@@ -100,15 +108,77 @@ def candidates(root: str) -> list[str]:
     return found
 
 
+def _led(git: str, tree: str) -> Iterator[str]:
+    """What a repository's configuration leads to."""
+    config = _text(os.path.join(git, "config")) or ""
+    yield from (os.path.join(tree, given.strip()) for given in _HOOKS_PATH.findall(config))
+    yield from (os.path.join(git, given.strip()) for given in _INCLUDED.findall(config))
+
+
+def _modules(git: str) -> Iterator[str]:
+    """The guarded paths of the submodules whose repositories a repository holds, and of those that these hold."""
+    waiting, count = [os.path.join(git, "modules")], 0
+    while waiting:
+        folder = waiting.pop()
+        for path in (os.path.join(folder, name) for name in listed(folder)):
+            count += 1
+            if count > _MANY:
+                yield os.path.join(git, "modules")
+                return
+            if os.path.islink(path):
+                yield path
+            elif not os.path.lexists(os.path.join(path, "HEAD")):
+                waiting.append(path)  # a part of a name: `libs/x`
+            else:
+                waiting.append(os.path.join(path, "modules"))
+                yield from (os.path.join(path, name) for name in _OF_MODULE)
+                yield from _trees(path)
+                for given in _WORK_TREE.findall(_text(os.path.join(path, "config")) or ""):
+                    tree = os.path.join(path, given.strip())
+                    yield os.path.join(tree, GIT)
+                    yield from _led(path, tree)
+
+
+def _trees(git: str) -> Iterator[str]:
+    """The guarded paths of the working trees that were added to a repository."""
+    folder = os.path.join(git, "worktrees")
+    for path in (os.path.join(folder, name) for name in listed(folder)):
+        yield from (os.path.join(path, name) for name in _OF_TREE)
+        pointer = (_text(os.path.join(path, "gitdir")) or "").strip()
+        if pointer:
+            yield os.path.join(path, pointer)
+
+
 def appeared(path: str) -> list[str]:
-    """Of a guarded path that was not there, what is to go: not git's examples, nor a plain configuration."""
-    if os.path.basename(path) == GIT and is_directory(path):
+    """Of a guarded path that was not there, what is to go: not git's examples, nor a plain configuration, nor what
+    `git submodule` and `git worktree` write for a directory of the same working tree."""
+    name = os.path.basename(path)
+    if name == GIT and (is_directory(path) or _points_up(path)):
         return []
-    if path.endswith("/.git/hooks") and is_directory(path):
+    if "/.git/" in path and name == "hooks" and is_directory(path):
         return [os.path.join(path, name) for name in sorted(os.listdir(path)) if not name.endswith(_SAMPLE)]
-    if path.endswith("/.git/config") and _is_plain(path):
+    if "/.git/" in path and name == "config" and _is_plain(path):
         return []
+    if "/.git/worktrees/" in path and name in ("commondir", "gitdir"):
+        text = _text(path) or ""
+        if text == "../..\n" if name == "commondir" else _is_in_tree(path, text.strip()):
+            return []
     return [path]
+
+
+def _points_up(path: str) -> bool:
+    """Whether a `.git` file leads to the repository of a working tree that it lies in."""
+    found = _POINTER.fullmatch(_text(path) or "")
+    target = os.path.normpath(os.path.join(os.path.dirname(path), found[1])) if found is not None else ""
+    top, _, inner = target.partition("/.git/")
+    return inner.startswith(("modules/", "worktrees/")) and path.startswith(f"{top}/")
+
+
+def _is_in_tree(path: str, given: str) -> bool:
+    """Whether what a file of a repository names lies in the working tree of that repository."""
+    top = path.partition("/.git/")[0]
+    named = os.path.normpath(os.path.join(os.path.dirname(path), given))
+    return is_within(named, top) and not is_within(named, f"{top}/{GIT}")
 
 
 def is_directory(path: str) -> bool:
@@ -121,7 +191,13 @@ def is_directory(path: str) -> bool:
 def _is_plain(path: str) -> bool:
     """Whether a git configuration holds only lines of a short list. Whatever else is in it, it is not."""
     text = _text(path)
-    return text is not None and all(_SECTION.fullmatch(line) or _PLAIN.fullmatch(line) for line in text.split("\n"))
+    if text is None:
+        return False
+    trees = _WORK_TREE.findall(text)
+    if trees and not ("/.git/modules/" in path and all(_is_in_tree(path, tree.strip()) for tree in trees)):
+        return False
+    rest = _WORK_TREE.sub("", text)
+    return all(_SECTION.fullmatch(line) or _PLAIN.fullmatch(line) for line in rest.split("\n"))
 
 
 def _text(path: str) -> str | None:

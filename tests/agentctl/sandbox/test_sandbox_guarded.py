@@ -186,3 +186,93 @@ def test_what_a_name_leads_to_is_guarded(inside, workspace):
     assert (workspace / "docs/agents.md").read_text() == "good"
     assert (workspace / "more.gitconfig").read_text() == "good"
     assert (workspace / "AGENTS.md").read_text() == "good"
+
+
+ANYBODYS = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
+
+
+@pytest.fixture
+def holding(inside, workspace):
+    """The workspace holds a submodule `libs/lib` and two added working trees: `trees/own`, and `linked` beside it."""
+    subprocess.run(["rm", "-rf", str(workspace / ".git")], check=True)
+    beside = inside.world / "beside"
+    commit = "git -c user.email=a@b.example -c user.name=a commit -q --allow-empty -m x"
+    subprocess.run(
+        f"rm -rf {beside}; mkdir {beside}; git init -q {beside}/lib && cd {beside}/lib && {commit} && cd {workspace}"
+        f" && git init -q . && {commit} && git -c protocol.file.allow=always submodule --quiet add {beside}/lib libs/lib"
+        f" && git worktree add -q trees/own && git worktree add -q {beside}/linked"
+        f" && chown -R {inside.user}:{inside.user} {workspace} {beside}",
+        shell=True,
+        check=True,
+        env={"PATH": os.environ["PATH"], "HOME": str(beside), **ANYBODYS},
+    )
+    return workspace
+
+
+OF_OTHERS = (
+    ".git/modules/libs/lib/config",
+    ".git/modules/libs/lib/hooks/pre-commit",
+    ".git/modules/libs/lib/config.worktree",
+    ".git/modules/libs/lib/commondir",
+    "libs/lib/.git",
+    ".git/worktrees/own/commondir",
+    ".git/worktrees/own/config.worktree",
+    ".git/worktrees/own/gitdir",
+    "trees/own/.git",
+    ".git/worktrees/linked/commondir",
+    ".git/worktrees/linked/config.worktree",
+)
+
+
+@pytest.mark.parametrize("name", OF_OTHERS)
+def test_what_leads_git_in_submodules_and_added_trees_stays_as_it_is(inside, holding, name):
+    path = holding / name
+    before = path.read_bytes() if path.exists() else None
+    answer = inside(f"rm -rf {name}; mkdir -p $(dirname {name}); echo evil > {name}; chmod +x {name}; echo ran")
+    assert answer.stdout == "ran\n", answer
+    assert (path.read_bytes() if path.exists() else None) == before
+
+
+def test_submodules_and_added_trees_can_be_worked_in(inside, holding):
+    commit = "git -c user.email=a@b.example -c user.name=a commit -q --allow-empty -m more && git log --oneline | wc -l"
+    for folder in ("libs/lib", "trees/own", "."):
+        answer = inside(f"cd {folder} && {commit}", env={"HOME": "/nonexistent"})
+        assert answer.stdout == "2\n", (folder, answer)
+        assert "aside" not in answer.note
+
+
+def test_new_submodules_and_added_trees_stay(inside, holding):
+    module = "git init -q --separate-git-dir .git/modules/more more && git -C more config core.worktree ../../../more"
+    add = f"git worktree add -q trees/new && {module}"
+    answer = inside(
+        f"{add}; git -C trees/new status -s && git -C more status -s && echo fine", env={"HOME": "/nonexistent"}
+    )
+    assert answer.stdout.endswith("fine\n"), answer
+    assert "aside" not in answer.note, answer
+    assert inside("git -C more status -s && git -C trees/new status -s && echo fine").stdout == "fine\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (".git/modules/x/config", "[core]\n\tworktree = ../../../../..\n"),
+        (".git/modules/x/config", "[core]\n\tworktree = ../../hooks\n"),
+        (".git/modules/x/config", "[core]\n\tfsmonitor = evil\n"),
+        (".git/modules/deep/er/x/hooks/pre-commit", "evil"),
+        (".git/worktrees/x/commondir", "../../../evil\n"),
+        (".git/worktrees/x/config.worktree", "[core]\n\tfsmonitor = evil\n"),
+    ],
+)
+def test_new_ones_that_lead_elsewhere_are_moved_aside(inside, holding, name, text):
+    repository = os.path.dirname(name.removesuffix("/hooks/pre-commit") + "/" * name.endswith("/pre-commit"))
+    plant = f"mkdir -p $(dirname {name}); echo ref > {repository}/HEAD; printf '{text}' > {name}"
+    answer = inside(plant)
+    assert not (holding / name).exists(), answer
+    assert "moved aside" in answer.note
+
+
+def test_a_submodule_that_is_led_elsewhere_is_put_back(inside, holding):
+    inside(
+        "mkdir -p evil/objects evil/refs; echo ref > evil/HEAD; cd libs/lib; rm .git; echo 'gitdir: ../../evil' > .git"
+    )
+    assert (holding / "libs/lib/.git").read_text() == "gitdir: ../../.git/modules/libs/lib\n"
