@@ -6,6 +6,7 @@ import stat
 from collections.abc import Iterator
 from typing import Final
 
+from agentctl.sandbox.linked import OF_TREE, POINTER, own, text
 from agentctl.sandbox.places import is_within, listed
 
 __all__ = ["GIT", "NAMES", "appeared", "candidates", "is_directory", "present"]
@@ -61,11 +62,9 @@ NAMES: Final = (
     "SOUL.md",
 )
 GIT: Final = ".git"
-# Of a submodule's repository, and of a working tree that `git worktree` has added, each in a directory of `.git`.
+# Of a submodule's repository.
 _OF_MODULE: Final = ("hooks", "config", "config.worktree", "commondir", "info/attributes")
-_OF_TREE: Final = ("config.worktree", "commondir", "gitdir")
 _MANY: Final = 2_000  # directories of submodules; of more, all of them as one
-_CONFIG_MAX: Final = 1 << 20
 _SAMPLE: Final = ".sample"  # git's own examples: never run
 # A fresh repository's configuration: nothing in it names a program, another file or a place outside.
 _SECTION: Final = re.compile(r'\s*\[(core|extensions|user|init|branch "[^"\\]*"|remote "[^"\\]*")\]\s*')
@@ -75,7 +74,6 @@ _PLAIN: Final = re.compile(
     r"|\s*url\s*=\s*(https?://|git@|/|\.)[^\\\n]*|\s*([#;].*)?",
     re.IGNORECASE,
 )
-_POINTER: Final = re.compile(r"gitdir: ([^\n]+)\n?")
 _WORK_TREE: Final = re.compile(r"^\s*worktree\s*=\s*([^\"\\\n]+)$", re.MULTILINE)
 _HOOKS_PATH: Final = re.compile(r"^[^\n#;]*\bhookspath\s*=\s*\"?([^\"\n]+)", re.IGNORECASE | re.MULTILINE)
 _INCLUDED: Final = re.compile(r"^[^\n#;]*\bpath\s*=\s*\"?([^\"\n]+)", re.IGNORECASE | re.MULTILINE)
@@ -92,7 +90,7 @@ def candidates(root: str) -> list[str]:
     """The guarded paths whose first component exists, what these or the repository's configuration lead to, and those
     of submodules and added working trees.
 
-    Only what lies in the workspace: the rest is not writable.
+    Only what lies in the workspace, and what is lent to it: the rest is not writable.
     """
     first = {name: os.path.lexists(os.path.join(root, name)) for name in _FIRST}
     found = [os.path.join(root, name) for name in NAMES if first[name.partition("/")[0]]]
@@ -102,15 +100,15 @@ def candidates(root: str) -> list[str]:
         further += [*_led(folder, root), *_modules(folder), *_trees(folder)]
     # where a name is a link, or stands behind one, what it leads to is obeyed
     further += [real for path in found if (real := os.path.realpath(path)) != path]
-    for path in map(os.path.normpath, further):
-        if path.startswith(root.rstrip("/") + "/") and path not in found:
-            found.append(path)
-    return found
+    inside = [path for path in map(os.path.normpath, further) if path.startswith(root.rstrip("/") + "/")]
+    kept = own(root)
+    lent = [os.path.join(kept, name) for name in OF_TREE] if kept is not None else []
+    return list(dict.fromkeys((*found, *inside, *lent)))
 
 
 def _led(git: str, tree: str) -> Iterator[str]:
     """What a repository's configuration leads to."""
-    config = _text(os.path.join(git, "config")) or ""
+    config = text(os.path.join(git, "config")) or ""
     yield from (os.path.join(tree, given.strip()) for given in _HOOKS_PATH.findall(config))
     yield from (os.path.join(git, given.strip()) for given in _INCLUDED.findall(config))
 
@@ -133,7 +131,7 @@ def _modules(git: str) -> Iterator[str]:
                 waiting.append(os.path.join(path, "modules"))
                 yield from (os.path.join(path, name) for name in _OF_MODULE)
                 yield from _trees(path)
-                for given in _WORK_TREE.findall(_text(os.path.join(path, "config")) or ""):
+                for given in _WORK_TREE.findall(text(os.path.join(path, "config")) or ""):
                     tree = os.path.join(path, given.strip())
                     yield os.path.join(tree, GIT)
                     yield from _led(path, tree)
@@ -143,8 +141,8 @@ def _trees(git: str) -> Iterator[str]:
     """The guarded paths of the working trees that were added to a repository."""
     folder = os.path.join(git, "worktrees")
     for path in (os.path.join(folder, name) for name in listed(folder)):
-        yield from (os.path.join(path, name) for name in _OF_TREE)
-        pointer = (_text(os.path.join(path, "gitdir")) or "").strip()
+        yield from (os.path.join(path, name) for name in OF_TREE)
+        pointer = (text(os.path.join(path, "gitdir")) or "").strip()
         if pointer:
             yield os.path.join(path, pointer)
 
@@ -160,15 +158,15 @@ def appeared(path: str) -> list[str]:
     if "/.git/" in path and name == "config" and _is_plain(path):
         return []
     if "/.git/worktrees/" in path and name in ("commondir", "gitdir"):
-        text = _text(path) or ""
-        if text == "../..\n" if name == "commondir" else _is_in_tree(path, text.strip()):
+        said = text(path) or ""
+        if said == "../..\n" if name == "commondir" else _is_in_tree(path, said.strip()):
             return []
     return [path]
 
 
 def _points_up(path: str) -> bool:
     """Whether a `.git` file leads to the repository of a working tree that it lies in."""
-    found = _POINTER.fullmatch(_text(path) or "")
+    found = POINTER.fullmatch(text(path) or "")
     target = os.path.normpath(os.path.join(os.path.dirname(path), found[1])) if found is not None else ""
     top, _, inner = target.partition("/.git/")
     return inner.startswith(("modules/", "worktrees/")) and path.startswith(f"{top}/")
@@ -190,27 +188,11 @@ def is_directory(path: str) -> bool:
 
 def _is_plain(path: str) -> bool:
     """Whether a git configuration holds only lines of a short list. Whatever else is in it, it is not."""
-    text = _text(path)
-    if text is None:
+    said = text(path)
+    if said is None:
         return False
-    trees = _WORK_TREE.findall(text)
+    trees = _WORK_TREE.findall(said)
     if trees and not ("/.git/modules/" in path and all(_is_in_tree(path, tree.strip()) for tree in trees)):
         return False
-    rest = _WORK_TREE.sub("", text)
+    rest = _WORK_TREE.sub("", said)
     return all(_SECTION.fullmatch(line) or _PLAIN.fullmatch(line) for line in rest.split("\n"))
-
-
-def _text(path: str) -> str | None:
-    """What is in a small regular file, None where it is something else."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return None
-    with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return None
-        raw = file.read(_CONFIG_MAX + 1)
-    try:
-        return raw.decode("utf-8") if len(raw) <= _CONFIG_MAX else None
-    except UnicodeDecodeError:
-        return None

@@ -239,6 +239,10 @@ def view(places: Places, level: Isolation, *, private: Mapping[str, str]) -> Vie
             put(path, Show.PRIVATE)
         for path in places.caches:
             put(path, Show.WRITABLE)
+        unseen = [path for path, show in table.items() if show is Show.HIDDEN]
+        for path in places.lent:
+            if not any(is_within(path, place) for place in unseen):
+                put(path, Show.WRITABLE)
     for root in places.workspace_roots:
         put(root, Show.WRITABLE)
     return View(

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from agentctl.errors import SettingsError
+from agentctl.sandbox.linked import lent
 from shield.types import Hidden
 
 __all__ = ["Installation", "Places", "gather", "installation", "is_within", "listed", "private_tmp", "with_session"]
@@ -27,7 +28,8 @@ class Places:
 
     `scratch` is a directory of agentctl's own, outside every workspace: private /tmp, private caches, what was moved
     aside. `caches` are directories of the user that a confined command may write. `home` is the user's. `root`:
-    commands have the user id 0, so that nothing but the sandbox keeps them from writing the system's own files.
+    commands have the user id 0, so that nothing but the sandbox keeps them from writing the system's own files. `lent`
+    are directories of a repository elsewhere, which git writes for a workspace that is a working tree of it.
     """
 
     shield_home: str
@@ -38,6 +40,7 @@ class Places:
     readonly: tuple[str, ...] = ()
     ports: tuple[int, ...] = ()
     caches: tuple[str, ...] = ()
+    lent: tuple[str, ...] = ()
     runtime: str | None = None
     root: bool = False
 
@@ -88,6 +91,7 @@ def gather(
         hidden=_resolved((config, data, *code.hidden)),
         readonly=code.readonly,
         caches=_resolved(caches),
+        lent=_lent(roots),
         runtime=None if runtime is None else os.path.realpath(runtime),
         root=os.geteuid() == 0,
     )
@@ -95,9 +99,11 @@ def gather(
 
 def with_session(places: Places, hidden: Hidden, workspace_roots: Sequence[str]) -> Places:
     """The same with what Shield named when the session began. Raises SettingsError."""
+    roots = _resolved(workspace_roots)
     return replace(
         places,
-        workspace_roots=_resolved(workspace_roots),
+        workspace_roots=roots,
+        lent=_lent(roots),
         hidden=tuple(dict.fromkeys((*places.hidden, *_resolved(hidden.paths)))),
         ports=hidden.ports,
     )
@@ -136,6 +142,10 @@ def private_tmp(uid: int) -> str:
 def is_within(path: str, place: str) -> bool:
     """Whether `path` is `place` or lies beneath it, by whole components. Both must be resolved."""
     return path == place or path.startswith(place.rstrip("/") + "/")
+
+
+def _lent(roots: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(path for root in roots for path in lent(root)))
 
 
 def _resolved(paths: Iterable[str | Path]) -> tuple[str, ...]:

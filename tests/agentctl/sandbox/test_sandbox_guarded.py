@@ -276,3 +276,12 @@ def test_a_submodule_that_is_led_elsewhere_is_put_back(inside, holding):
         "mkdir -p evil/objects evil/refs; echo ref > evil/HEAD; cd libs/lib; rm .git; echo 'gitdir: ../../evil' > .git"
     )
     assert (holding / "libs/lib/.git").read_text() == "gitdir: ../../.git/modules/libs/lib\n"
+
+
+def test_a_name_of_another_kind_is_no_trouble(inside, holding):
+    config = holding / ".git/modules/libs/lib/config"
+    config.unlink()
+    config.mkdir()
+    os.chown(config, inside.user, inside.user)
+    answer = inside("echo fine")
+    assert answer.stdout == "fine\n", answer
