@@ -29,6 +29,7 @@ __all__ = ["git_commit", "git_diff", "git_log", "git_status"]
 
 TIMEOUT_S: Final = 60.0
 _LISTED: Final = 1 << 20
+_MAX_PARTS: Final = 50_000  # entries of a repository that are looked at before it is written to
 # Shared with the repository as they are. No `hooks`, `config`, `config.worktree`, `modules`, `worktrees`, `lfs`.
 _LINKED: Final = ("objects", "refs", "logs", "packed-refs", "reftable", "shallow", "info")
 _IN_PROGRESS: Final = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
@@ -294,6 +295,39 @@ def _may_commit(warrant: Warrant, stop: Stop, repository: _Repository) -> None:
             raise ToolError("the repository filters what is committed, which starts a program; use execute_command")
     if os.path.lexists(os.path.join(repository.root, ".gitmodules")) or "modules" in names:
         raise ToolError("the repository has submodules; use execute_command with git there")
+    _leads_nowhere(repository)
+
+
+def _leads_nowhere(repository: _Repository) -> None:
+    """Refuse where what a commit writes to stands elsewhere. git follows links there: a line of the reflog, which holds
+    the message, would be added to whatever file a project's `.git/logs/HEAD` leads to."""
+    for number, path in enumerate(_written(repository)):
+        if number == _MAX_PARTS:
+            raise ToolError(f"the repository has more than {_MAX_PARTS} branches and logs; use execute_command there")
+        try:
+            found = os.lstat(path)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise ToolError(f"`{path}` cannot be looked at: {error.strerror}") from None
+        shared = found.st_nlink > 1 and stat.S_ISREG(found.st_mode) and path.startswith(f"{repository.real}/logs/")
+        if shared or not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
+            raise ToolError(f"`{path}` stands for something elsewhere; use execute_command with git there")
+
+
+def _written(repository: _Repository) -> Iterator[str]:
+    """Index, the folders of objects, and all of the branches and their logs. Raises ToolError."""
+    yield os.path.join(repository.real, "index")
+    objects = os.path.join(repository.real, "objects")
+    yield from (os.path.join(objects, name) for name in _listed(objects))
+    folders = [os.path.join(repository.real, name) for name in ("logs", "refs")]
+    while folders:
+        folder = folders.pop()
+        for name in _listed(folder) if os.path.isdir(folder) else ():
+            path = os.path.join(folder, name)
+            yield path
+            if not os.path.islink(path) and os.path.isdir(path):
+                folders.append(path)
 
 
 # --- running ---------------------------------------------------------------------------------------------------------
