@@ -21,9 +21,14 @@ _PRESENCE_MS = 90_000  # an approver that has asked within this time counts as c
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Binding:
-    """What an approval holds for, nothing else: if one differs when a permit is minted, the person is asked anew."""
+    """What an approval holds for, nothing else: if one differs when a permit is minted, the person is asked anew.
+
+    `shown` is the digest of the facts that stand in the question: what a file says that no permit binds, such as the
+    address of a remote, is in them.
+    """
 
     action_hash: str
+    shown: str
     state: str
     env: str
     policy: str

@@ -1,10 +1,12 @@
 """Facts as JSON, exactly in the shape of the contract: sets sorted, enums as their words, every key present."""
 
+import hashlib
+import json
 from collections.abc import Iterable
 
 from shield.types import CommandFact, Facts, HostFact, Json, PathFact, SessionFacts
 
-__all__ = ["facts_json"]
+__all__ = ["facts_digest", "facts_json"]
 
 
 def facts_json(facts: Facts) -> dict[str, Json]:
@@ -28,6 +30,20 @@ def facts_json(facts: Facts) -> dict[str, Json]:
         "session": _session(facts.session),
         "unknown": list(facts.unknown),
     }
+
+
+def facts_digest(facts: Facts) -> str:
+    """`sha256:` digest of what a person is shown of an action besides its own words: what it would run, touch, reach
+    and write to, and what is not known of it. Texts follow from the action and the files it is bound to."""
+    shown: dict[str, Json] = {
+        "paths": [_path(path) for path in facts.paths],
+        "commands": [_command(command) for command in facts.commands],
+        "hosts": [_host(host) for host in facts.hosts],
+        "recipients": list(facts.recipients),
+        "unknown": list(facts.unknown),
+    }
+    # names that are no UTF-8 are escaped, and the keys stand in the order above
+    return f"sha256:{hashlib.sha256(json.dumps(shown, separators=(',', ':')).encode('ascii')).hexdigest()}"
 
 
 def _sorted(words: Iterable[str]) -> list[Json]:

@@ -11,7 +11,7 @@ from functools import partial
 from shield.approvals.queue import ApprovalQueue, Binding
 from shield.errors import RecordError, ShieldError, StateError
 from shield.facts.files import identities
-from shield.facts.json import facts_json
+from shield.facts.json import facts_digest, facts_json
 from shield.facts.place import Place
 from shield.facts.secrets import redact
 from shield.permits import PERMIT_SECONDS, Permit, PermitKey, state_digest
@@ -98,10 +98,9 @@ class Evaluator:
         now = self.clock.now_ms()
         call_id = new_ulid(now, self.entropy.take)
         looked = await self._look(request, session, agent, now)
-        judged = looked.judged
-        binding = _binding(request, session, judged, looked.files)
         # 2. as far up as needed
-        judged = await self._upward(request, judged)
+        judged = await self._upward(request, looked.judged)
+        binding = _binding(request, session, judged, looked.files)
         opinions = judged.opinions
         if approval is not None and need_of(opinions) is Tier.PERSON and self._holds(approval, binding):
             answer = person(approval)
@@ -393,6 +392,7 @@ class Evaluator:
                 owner=owner,
                 deadline_ns=deadline,
                 approval=approval,
+                shown=binding.shown if by_person else None,
             )
         )
         return self.key.sign_permit(permit)
@@ -435,6 +435,7 @@ def _binding(
 ) -> Binding:
     return Binding(
         action_hash=request.action.hash,
+        shown=facts_digest(judged.facts) if need_of(judged.opinions) is Tier.PERSON else "",
         state=state_digest(files) if files is not None else "",
         env=session.env_digest if session is not None else "",
         policy=judged.policy,

@@ -460,6 +460,50 @@ def test_an_approval_of_something_that_changed_since_is_asked_again(bench):
     run(main())
 
 
+def pushes(bench, host):
+    """A repository whose `origin` is at `host`, and the call that pushes there."""
+    (bench.workspace / ".git/refs").mkdir(parents=True, exist_ok=True)
+    (bench.workspace / ".git/objects").mkdir(exist_ok=True)
+    (bench.workspace / ".git/HEAD").write_text("ref: refs/heads/main\n")
+    (bench.workspace / ".git/config").write_text(f'[remote "origin"]\n\turl = https://{host}/a.git\n')
+    return "execute_command", {"command": "git push origin main"}
+
+
+def test_an_approval_of_another_place_than_was_shown_is_asked_again(bench):
+    """Where a remote is stands in the repository's settings, which no permit binds: what was shown of it is bound."""
+    bench.rules.opinion = ASK
+
+    async def main():
+        _, asked = await bench.evaluate(*pushes(bench, "good.example"))
+        hosts = bench.pipeline.approvals.get(asked.approval).facts["hosts"]
+        assert [host["host"] for host in hosts] == ["good.example"]
+        pushes(bench, "evil.example")
+        await bench.pipeline.answer(asked.approval, YES, by="person")
+        verdict = await bench.pipeline.current(asked.evaluation, owner="tok", wait_s=0)
+        assert (verdict.decision, verdict.permit) == (Decision.ESCALATE, None)
+        hosts = bench.pipeline.approvals.get(verdict.approval).facts["hosts"]
+        assert [host["host"] for host in hosts] == ["evil.example"]
+
+    run(main())
+
+
+def test_a_permit_of_another_place_than_was_shown_is_refused(bench):
+    bench.rules.opinion = ASK
+
+    async def main():
+        request, asked = await bench.evaluate(*pushes(bench, "good.example"))
+        await bench.pipeline.answer(asked.approval, YES, by="person")
+        verdict = await bench.pipeline.current(asked.evaluation, owner="tok", wait_s=0)
+        pushes(bench, "evil.example")
+        with pytest.raises(PermitError) as caught:
+            await bench.redeem(verdict, request)
+        assert caught.value.reason is Reason.PERMIT_STATE_CHANGED
+        pushes(bench, "good.example")
+        assert await bench.redeem(verdict, request)
+
+    run(main())
+
+
 def test_an_approval_under_another_policy_is_asked_again_and_a_block_stays_one(bench):
     bench.rules.opinion = ASK
 
