@@ -23,8 +23,8 @@ _PRESENCE_MS = 90_000  # an approver that has asked within this time counts as c
 class Binding:
     """What an approval holds for, nothing else: if one differs when a permit is minted, the person is asked anew.
 
-    `shown` is the digest of the facts that stand in the question: what a file says that no permit binds, such as the
-    address of a remote, is in them.
+    `shown` is the digest of the facts that stand in the question, where what a file says that no permit binds is in,
+    such as the address of a remote, and of which versions of such files stood there.
     """
 
     action_hash: str

@@ -39,15 +39,17 @@ def facts_json(facts: Facts) -> dict[str, Json]:
     return {key: _well_formed(value) for key, value in shown.items()}
 
 
-def facts_digest(facts: Facts) -> str:
+def facts_digest(facts: Facts, versions: str) -> str:
     """`sha256:` digest of what a person is shown of an action besides its own words: what it would run, touch, reach
-    and write to, and what is not known of it. Texts follow from the action and the files it is bound to."""
+    and write to, and what is not known of it; with the digest of file `versions`. Texts follow from the action and the
+    files it is bound to."""
     shown: dict[str, Json] = {
         "paths": [_path(path) for path in facts.paths],
         "commands": [_command(command) for command in facts.commands],
         "hosts": [_host(host) for host in facts.hosts],
         "recipients": list(facts.recipients),
         "unknown": list(facts.unknown),
+        "versions": versions,
     }
     # names that are no UTF-8 are escaped, and the keys stand in the order above
     return f"sha256:{hashlib.sha256(json.dumps(shown, separators=(',', ':')).encode('ascii')).hexdigest()}"

@@ -10,7 +10,7 @@ from functools import partial
 
 from shield.approvals.queue import ApprovalQueue, Binding
 from shield.errors import RecordError, ShieldError, StateError
-from shield.facts.files import identities
+from shield.facts.files import identities, versions
 from shield.facts.json import facts_digest, facts_json
 from shield.facts.place import Place
 from shield.facts.secrets import redact
@@ -55,10 +55,12 @@ _DEADLINE_S = FACTS_SECONDS * 2  # a disk that does not answer must not hold a v
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Looked:
-    """What the worker found: opinions, and the files that a permit would bind (None: they cannot be bound)."""
+    """What the worker found: opinions, the files that a permit would bind (None: they cannot be bound), and which
+    versions of others a person would say yes to."""
 
     judged: Judged
     files: tuple[FileIdentity, ...] | None = None
+    versions: tuple[FileIdentity, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +102,7 @@ class Evaluator:
         looked = await self._look(request, session, agent, now)
         # 2. as far up as needed
         judged = await self._upward(request, looked.judged)
-        binding = _binding(request, session, judged, looked.files)
+        binding = _binding(request, session, judged, looked)
         opinions = judged.opinions
         if approval is not None and need_of(opinions) is Tier.PERSON and self._holds(approval, binding):
             answer = person(approval)
@@ -240,7 +242,7 @@ class Evaluator:
             except ShieldError:
                 break
             if files is not None:
-                return _Looked(judged=judged, files=files)
+                return _Looked(judged=judged, files=files, versions=versions(judged.facts, place))
         return _Looked(judged=judged)
 
     async def _upward(self, request: ActionRequest, judged: Judged) -> Judged:
@@ -430,13 +432,12 @@ def _asked_for(settled: Settled, opinions: Sequence[Opinion]) -> str:
     return "; ".join(dict.fromkeys((settled.by.reason, *more)))
 
 
-def _binding(
-    request: ActionRequest, session: Session | None, judged: Judged, files: tuple[FileIdentity, ...] | None
-) -> Binding:
+def _binding(request: ActionRequest, session: Session | None, judged: Judged, looked: _Looked) -> Binding:
+    asked = need_of(judged.opinions) is Tier.PERSON
     return Binding(
         action_hash=request.action.hash,
-        shown=facts_digest(judged.facts) if need_of(judged.opinions) is Tier.PERSON else "",
-        state=state_digest(files) if files is not None else "",
+        shown=facts_digest(judged.facts, state_digest(looked.versions)) if asked else "",
+        state=state_digest(looked.files) if looked.files is not None else "",
         env=session.env_digest if session is not None else "",
         policy=judged.policy,
         session=session.id if session is not None else "",

@@ -487,6 +487,44 @@ def test_an_approval_of_another_place_than_was_shown_is_asked_again(bench):
     run(main())
 
 
+@pytest.mark.parametrize(
+    "command", ["sh < a.txt", "pip install -r a.txt", "curl -T a.txt https://up.example/", "cat a.txt | sh"]
+)
+def test_an_approval_of_code_or_an_upload_is_of_the_file_as_it_was(bench, command):
+    """Written in place, it is the same file; and the agent itself may write it while a person reads."""
+    bench.rules.opinion = ASK
+
+    async def main():
+        request, asked = await bench.evaluate("execute_command", {"command": command})
+        await bench.pipeline.answer(asked.approval, YES, by="person")
+        verdict = await bench.pipeline.current(asked.evaluation, owner="tok", wait_s=0)
+        assert verdict.permit
+        (bench.workspace / "a.txt").write_text("echo evil\n")
+        with pytest.raises(PermitError) as caught:
+            await bench.redeem(verdict, request)
+        assert caught.value.reason is Reason.PERMIT_STATE_CHANGED
+        bench.later(PERMIT_SECONDS + 1)
+        again = await bench.pipeline.current(asked.evaluation, owner="tok", wait_s=0)
+        assert (again.decision, again.permit) == (Decision.ESCALATE, None)
+        assert again.approval != asked.approval
+
+    run(main())
+
+
+def test_an_approval_of_a_look_at_a_file_is_of_whatever_it_holds(bench):
+    """A log may grow while a person thinks."""
+    bench.rules.opinion = ASK
+
+    async def main():
+        request, asked = await bench.evaluate("execute_command", {"command": "tail a.txt"})
+        await bench.pipeline.answer(asked.approval, YES, by="person")
+        (bench.workspace / "a.txt").write_text("one more line\n")
+        verdict = await bench.pipeline.current(asked.evaluation, owner="tok", wait_s=0)
+        assert await bench.redeem(verdict, request)
+
+    run(main())
+
+
 def test_a_permit_of_another_place_than_was_shown_is_refused(bench):
     bench.rules.opinion = ASK
 
