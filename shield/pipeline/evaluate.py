@@ -263,7 +263,7 @@ class Evaluator:
     def _holds(self, approval: Approval, binding: Binding) -> bool:
         """Whether the answer is of this very action; a refusal or silence holds whatever changed since."""
         if approval.state is ApprovalState.APPROVED:
-            return self.approvals.binding(approval.id) == binding
+            return self.approvals.holds(approval.id, binding)
         return True
 
     def _stale(self, known: Evaluation) -> bool:

@@ -460,6 +460,25 @@ def test_an_approval_of_something_that_changed_since_is_asked_again(bench):
     run(main())
 
 
+def test_an_approval_lapses(bench):
+    """An agent that keeps a yes for hours is asked about again."""
+    bench.rules.opinion = ASK
+
+    async def main():
+        _, asked = await bench.evaluate()
+        await bench.pipeline.answer(asked.approval, YES, by="person")
+        first = await bench.pipeline.current(asked.evaluation, owner="tok", wait_s=0)
+        bench.later(299)
+        second = await bench.pipeline.current(asked.evaluation, owner="tok", wait_s=0)
+        assert second.permit not in (None, first.permit)
+        bench.later(PERMIT_SECONDS + 1)
+        late = await bench.pipeline.current(asked.evaluation, owner="tok", wait_s=0)
+        assert (late.decision, late.permit) == (Decision.ESCALATE, None)
+        assert late.approval != asked.approval
+
+    run(main())
+
+
 def pushes(bench, host):
     """A repository whose `origin` is at `host`, and the call that pushes there."""
     (bench.workspace / ".git/refs").mkdir(parents=True, exist_ok=True)
