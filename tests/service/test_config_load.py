@@ -111,6 +111,31 @@ def test_refused(home, text, said):
     assert str(refused.value).startswith(home.toml)
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("\n# a note\npolcy = 'x'", ", line 3: unknown key `polcy`"),
+        ("#\n[aprovals]\ntimeout_s = 3", ", line 2: unknown key `aprovals`, did you mean `approvals`?"),
+        ("policy = 'a'\n\n[service]\nqueue = '256'", ", line 4: `service.queue` is `256`; write a whole number"),
+        ("[approvals]\ntimeout_s = 0", ", line 2: `approvals.timeout_s` is `0`; write 1 or more"),
+        ("service = {queue = true}", ", line 1: `service.queue` is `true`; write a whole number, without quotes"),
+        ("service.rate = 'fast'", ", line 1: `service.rate` is `fast`; write a number, without quotes"),
+        ("[audit]\nsyslog = 1", ", line 2: `audit.syslog` is `1`; write `true` or `false`, without quotes"),
+        ("[workspaces]\nroots = '/a'", ', line 2: `workspaces.roots` is `/a`; write a list, such as `["a", "b"]`'),
+        ("[workspaces]\nroots = [3]", ", line 2: `workspaces.roots` is `3`; write text, in quotes"),
+        ("[facts]\nfilesystem = 'nfs'", ", line 2: `facts.filesystem` is `nfs`; write 'local' or 'none'"),
+        ("[exec]\n\nenv = ['LD_PRELOAD']", ", line 3: `exec.env`: `LD_PRELOAD` may not be passed to tools"),
+        ("policy = default", ", line 1: invalid value at column 10; text stands in quotes"),
+        ("policy = 'a'\npolicy = 'b'\n", ", line 2: cannot overwrite a value at column 13; a key stands there twice"),
+    ],
+)
+def test_what_is_refused_is_said_with_its_line_and_what_to_write(home, text, said):
+    write(home, text)
+    with pytest.raises(ConfigError) as refused:
+        load(home, {"SHIELD_HOME": home.path, "TERM": "dumb"})
+    assert str(refused.value).startswith(f"{home.toml}{said}")
+
+
 def test_the_file_must_be_ours(home):
     write(home, "")
     os.chmod(home.toml, 0o666)
