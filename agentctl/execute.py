@@ -34,6 +34,7 @@ REEVALUATIONS: Final = 2  # DESIGN 5: `expired` and `state_changed`, at most twi
 POLL_S: Final = 30.0
 _INTENT_MAX: Final = 1000
 _TELL_S: Final = 5.0
+_NOTE: Final = "note"
 _STALE: Final = frozenset({Reason.PERMIT_EXPIRED, Reason.PERMIT_STATE_CHANGED})
 # Shield is there and answered that it takes no such action now: a refusal of this one call, not the end of the turn.
 _REFUSALS: Final = frozenset({400, 404, 409, 413, 415, 429, 503})
@@ -243,12 +244,14 @@ class ShieldGate:
         return await self._report(proposal, warrant, within(output, self._result_chars), _since(began))
 
     async def _report(self, proposal: Proposal, warrant: Warrant, output: Output, duration_us: int) -> ToolResult:
+        note = _note(output)
         report = Outcome(
             jti=warrant.receipt.jti,
             status=output.status,
             exit_code=output.exit_code,
             duration_us=duration_us,
-            content=output.parts,
+            # our own words on it, too: they name hosts and files, and whoever ran there chose what these are called
+            content=output.parts if note is None else (*output.parts, OutcomePart(role=_NOTE, text=note)),
             bytes=output.bytes,
             sha256=output.sha256,
             truncated=output.truncated,
@@ -266,7 +269,7 @@ class ShieldGate:
             )
         return ToolResult(
             id=proposal.call.id,
-            content=_shown(received.content, output),
+            content=_shown(received.content),
             is_error=output.status is not OutcomeStatus.OK,
             decision=Decision.ALLOW,
             labels=received.labels,
@@ -390,11 +393,16 @@ def _failed(why: str) -> Output:
     return replace(output, bytes=len(raw), sha256=canonical.digest(raw))
 
 
-def _shown(content: tuple[OutcomePart, ...], output: Output) -> str:
-    """What the model is given: Shield's content, with our own word on how the tool ended."""
-    pieces = [part.text if part.role != "stderr" else f"[stderr]\n{part.text}" for part in content if part.text]
-    if output.note and (output.status is not OutcomeStatus.OK or not pieces or not output.note.startswith("exit code")):
-        pieces.append(f"[{output.note}]")
+def _note(output: Output) -> str | None:
+    """Our own word on how the tool ended, where it says more than that it went well."""
+    written = any(part.text for part in output.parts)
+    told = output.status is not OutcomeStatus.OK or not written or not (output.note or "").startswith("exit code")
+    return f"[{output.note}]" if output.note and told else None
+
+
+def _shown(content: tuple[OutcomePart, ...]) -> str:
+    """What the model is given. INVARIANT: nothing but what Shield gave back, the word on how it ended included."""
+    pieces = [f"[stderr]\n{part.text}" if part.role == "stderr" else part.text for part in content if part.text]
     return "\n".join(piece.rstrip("\n") for piece in pieces) or "[no output]"
 
 

@@ -205,7 +205,8 @@ def key_id(public_key: bytes) -> str:
 
 def state_digest(files: Sequence[FileIdentity]) -> str:
     """`sha256:` digest over the identities, in the order given: what `state` binds."""
-    return digest(encode([file_json(file) for file in files], max_nodes=1_000_000))
+    # not the canonical form, which has no place for a name that is no UTF-8: here it is escaped, byte by byte
+    return digest(_COMPACT.encode([file_json(file) for file in files]).encode("ascii"))
 
 
 def env_digest(shell: str, shell_version: str, env: Mapping[str, str], umask: int) -> str:

@@ -29,8 +29,10 @@ __all__ = ["git_commit", "git_diff", "git_log", "git_status"]
 
 TIMEOUT_S: Final = 60.0
 _LISTED: Final = 1 << 20
+_MAX_PARTS: Final = 50_000  # entries of a repository that are looked at before it is written to
 # Shared with the repository as they are. No `hooks`, `config`, `config.worktree`, `modules`, `worktrees`, `lfs`.
 _LINKED: Final = ("objects", "refs", "logs", "packed-refs", "reftable", "shallow", "info")
+_ALTERNATES: Final = "info/alternates"  # where objects of other repositories lie, as if they were of this one
 _IN_PROGRESS: Final = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
 # Keys that say how objects and the working tree are read. None of them names a program, a file or a host to talk to.
 _KEPT: Final = re.compile(
@@ -210,10 +212,21 @@ def _furnish(warrant: Warrant, stop: Stop, repository: _Repository) -> None:
         if stat.S_ISLNK(os.lstat(source).st_mode):
             raise ToolError(f"`{source}` is a link; use execute_command with git there")
         os.symlink(source, os.path.join(repository.made, name))
+    _own_objects(os.path.join(repository.real, "objects"))
     _copy_head(repository)
     config = _config_lines(warrant, stop, repository)
     with open(os.path.join(repository.made, "config"), "x", encoding="utf-8") as file:
         file.write(config)
+
+
+def _own_objects(objects: str) -> None:
+    """INVARIANT: what is shown of the history is of this repository. Of one that a project lends from elsewhere, by a
+    link or by name, the first four digits of an object would be enough to read it."""
+    alternates = os.path.join(objects, _ALTERNATES)
+    lent = [alternates] if os.path.lexists(alternates) else []
+    lent += [path for name in _listed(objects) if os.path.islink(path := os.path.join(objects, name))]
+    if lent:
+        raise ToolError(f"`{lent[0]}` brings in objects of another repository; use execute_command with git there")
 
 
 def _listed(folder: str) -> list[str]:
@@ -294,6 +307,37 @@ def _may_commit(warrant: Warrant, stop: Stop, repository: _Repository) -> None:
             raise ToolError("the repository filters what is committed, which starts a program; use execute_command")
     if os.path.lexists(os.path.join(repository.root, ".gitmodules")) or "modules" in names:
         raise ToolError("the repository has submodules; use execute_command with git there")
+    _leads_nowhere(repository)
+
+
+def _leads_nowhere(repository: _Repository) -> None:
+    """Refuse where what a commit writes to stands elsewhere. git follows links there: a line of the reflog, which holds
+    the message, would be added to whatever file a project's `.git/logs/HEAD` leads to."""
+    for number, path in enumerate(_written(repository)):
+        if number == _MAX_PARTS:
+            raise ToolError(f"the repository has more than {_MAX_PARTS} branches and logs; use execute_command there")
+        try:
+            found = os.lstat(path)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise ToolError(f"`{path}` cannot be looked at: {error.strerror}") from None
+        shared = found.st_nlink > 1 and stat.S_ISREG(found.st_mode) and path.startswith(f"{repository.real}/logs/")
+        if shared or not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
+            raise ToolError(f"`{path}` stands for something elsewhere; use execute_command with git there")
+
+
+def _written(repository: _Repository) -> Iterator[str]:
+    """Index, and all of the branches and their logs; see `_own_objects` for the objects. Raises ToolError."""
+    yield os.path.join(repository.real, "index")
+    folders = [os.path.join(repository.real, name) for name in ("logs", "refs")]
+    while folders:
+        folder = folders.pop()
+        for name in _listed(folder) if os.path.isdir(folder) else ():
+            path = os.path.join(folder, name)
+            yield path
+            if not os.path.islink(path) and os.path.isdir(path):
+                folders.append(path)
 
 
 # --- running ---------------------------------------------------------------------------------------------------------

@@ -21,9 +21,14 @@ _PRESENCE_MS = 90_000  # an approver that has asked within this time counts as c
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Binding:
-    """What an approval holds for, nothing else: if one differs when a permit is minted, the person is asked anew."""
+    """What an approval holds for, nothing else: if one differs when a permit is minted, the person is asked anew.
+
+    `shown` is the digest of the facts that stand in the question, where what a file says that no permit binds is in,
+    such as the address of a remote, and of which versions of such files stood there.
+    """
 
     action_hash: str
+    shown: str
     state: str
     env: str
     policy: str
@@ -36,6 +41,7 @@ class _Asked:
     binding: Binding
     owner: str
     shown: bool = False
+    lapses_at: int | None = None
 
 
 class ApprovalQueue:
@@ -207,6 +213,17 @@ class ApprovalQueue:
                 return approval
             await self._wait_change(version, min(deadline, loop.time() + left_s))
 
+    def holds(self, approval_id: str, binding: Binding) -> bool:
+        """Whether a permit may come of a yes: to exactly this, given no longer ago than a question may be open. What a
+        person said yes to this morning, they did not say yes to tonight."""
+        asked = self._open.get(approval_id)
+        return (
+            asked is not None
+            and asked.lapses_at is not None
+            and self._now_ms() < asked.lapses_at
+            and asked.binding == binding
+        )
+
     def binding(self, approval_id: str) -> Binding | None:
         """What an open or approved question is about; None for any other, which leads to no permit any more."""
         asked = self._open.get(approval_id)
@@ -232,7 +249,7 @@ class ApprovalQueue:
         # INVARIANT: only what a permit can still come of is kept: an open question, or a yes that was not used
         asked = self._open.pop(approval_id, None)
         if asked is not None and approval.state is ApprovalState.APPROVED:
-            self._open[approval_id] = replace(asked, approval=approval)
+            self._open[approval_id] = replace(asked, approval=approval, lapses_at=self._now_ms() + self._timeout_ms)
             self._forget_oldest(asked.owner)
         if changed:
             await self._notify()

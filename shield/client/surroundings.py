@@ -25,17 +25,26 @@ _FILE_MAX: Final = 256 * 1024
 _DIFF_MAX: Final = 1024 * 1024
 _ENTRIES_MAX: Final = 4096
 _STEERING: Final = re.compile(
-    r"SHIELD_\w+|AGENTCTL_\w+|HOME|XDG_(?:CONFIG|DATA|STATE)_HOME|PYTHON(?:PATH|HOME|STARTUP|USERBASE|PLATLIBDIR)"
-    r"|LD_(?:PRELOAD|LIBRARY_PATH|AUDIT)|DYLD_\w+"
+    r"SHIELD_\w+|AGENTCTL_\w+|HOME|XDG_(?:CONFIG|DATA|STATE)_HOME"
+    r"|PYTHON(?:PATH|HOME|STARTUP|USERBASE|PLATLIBDIR|PYCACHEPREFIX)"
+    r"|LD_(?:PRELOAD|LIBRARY_PATH|AUDIT)|DYLD_\w+|GCONV_PATH|OPENSSL_(?:CONF|MODULES|ENGINES)"
 )
+# Files by what they are called, and those in folders that are named here.
+_LOADED: Final = re.compile(r"\.env.*|\.?mise(?:\.[\w.-]+)?\.toml|.+\.code-workspace")
 _NAMES: Final = (
-    "mise.toml",
-    ".mise.toml",
-    "mise.local.toml",
+    ".config/mise.toml",
+    ".config/mise/config.toml",
     ".devcontainer.json",
     ".devcontainer/devcontainer.json",
+    ".gitpod.yml",
+    ".mise/config.toml",
     ".vscode/settings.json",
+    ".zed/settings.json",
+    "devbox.json",
+    "mise/config.toml",
+    "pixi.toml",
 )
+_DEVCONTAINERS: Final = ".devcontainer"  # one in each folder, as an alternative
 
 
 def refuse_project(
@@ -99,13 +108,18 @@ def _files(workspace: Path, top: Path) -> Iterator[Path]:
     for place in places:
         if not place.is_relative_to(top):
             return
-        try:
-            with os.scandir(place) as entries:
-                names = [entry.name for entry, _ in zip(entries, range(_ENTRIES_MAX), strict=False)]
-        except OSError:
-            names = []
-        yield from (place / name for name in sorted(names) if name.startswith(".env"))
+        yield from (place / name for name in _listed(place) if _LOADED.fullmatch(name))
         yield from (place / name for name in _NAMES)
+        within = place / _DEVCONTAINERS
+        yield from (within / name / "devcontainer.json" for name in _listed(within))
+
+
+def _listed(folder: Path) -> list[str]:
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entry.name for entry, _ in zip(entries, range(_ENTRIES_MAX), strict=False))
+    except OSError:
+        return []
 
 
 def _text(path: Path) -> str:

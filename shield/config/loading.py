@@ -1,7 +1,9 @@
 """`shield.toml` and the `SHIELD_SECTION__KEY` variables that override it, into one `Config`."""
 
 import difflib
+import json
 import os
+import re
 import stat
 import tomllib
 from collections.abc import Mapping
@@ -20,26 +22,27 @@ TOML_MAX = 256 * 1024
 
 def load(home: Home, environ: Mapping[str, str]) -> Config:
     """`shield.toml` of the home (absent = empty) with overrides from `environ`. Raises ConfigError naming file, key."""
-    values = _read_toml(home.toml)
-    where = dict.fromkeys(_leaves(values), home.toml)
+    values, written = _read_toml(home.toml)
+    where = {key: _place_of(key, written, home.toml) for key in _leaves(values)}
     for name, text in environ.items():
         if (key := _override(name)) is not None:
             _set(values, key, _value_of(key, text))
             where[key] = name
     service = values.get("service")
     if isinstance(service, dict) and {"socket", "tcp"} <= service.keys():
-        raise ConfigError(f"{home.toml}: `service.socket` and `service.tcp` are both set; keep one")
+        raise ConfigError(f"{where['service.tcp']}: `service.socket` and `service.tcp` are both set; keep one")
     try:
         return Config.model_validate(_tuples(values))
     except ValidationError as error:
-        raise ConfigError(_explain(error, where, home.toml)) from None
+        raise ConfigError(_explain(error, where, _place_of(_key_of(error), written, home.toml))) from None
 
 
-def _read_toml(path: str) -> dict[str, Any]:
+def _read_toml(path: str) -> tuple[dict[str, Any], str]:
+    """The values and the text they were read from, both empty where there is no file."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except FileNotFoundError:
-        return {}
+        return {}, ""
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}; make it readable for its owner") from None
     try:
@@ -57,11 +60,51 @@ def _read_toml(path: str) -> dict[str, Any]:
     if len(raw) > TOML_MAX:
         raise ConfigError(f"{path}: larger than {TOML_MAX} bytes; shorten it")
     try:
-        return tomllib.loads(raw.decode("utf-8"))
+        text = raw.decode("utf-8")
+        return tomllib.loads(text), text
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: not UTF-8 at byte {error.start}; save it as UTF-8") from None
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise ConfigError(f"{path}: {str(error)[:1].lower()}{str(error)[1:]}") from None
+    except RecursionError:
+        raise ConfigError(f"{path}: nested too deep; its keys are {', '.join(_keys())}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(_misread(path, str(error))) from None
+
+
+_AT = re.compile(r"(.*?) \(at (line \d+), column (\d+)\)")
+_MISREAD = {
+    "invalid value": "text stands in quotes, a list in `[…]`",
+    "cannot overwrite a value": "a key stands there twice, keep one",
+    "cannot declare": "a section stands there twice, put their keys into one",
+}
+
+
+def _misread(path: str, said: str) -> str:
+    """tomllib's own words, its place in front as everywhere, and what is mostly behind it."""
+    found = _AT.fullmatch(said)
+    what, place = (found[1], f"{path}, {found[2]}") if found else (said, path)
+    what = f"{what[:1].lower()}{what[1:]}"
+    advice = next((text for words, text in _MISREAD.items() if what.startswith(words)), "see https://toml.io")
+    column = f" at column {found[3]}" if found else ""
+    return f"{place}: {what}{column}; {advice}"
+
+
+_HEAD = re.compile(r"\s*\[\s*([\w.-]+)\s*\]")
+_SET = re.compile(r"""\s*["']?([\w.-]+)["']?\s*=""")
+
+
+def _place_of(key: str, text: str, path: str) -> str:
+    """The file, and the line in it where the key or section stands, as far as that can be told."""
+    section = ""
+    for number, row in enumerate(text.splitlines(), start=1):
+        if (head := _HEAD.match(row)) is not None:
+            section = f"{head[1]}."
+            if head[1] == key:
+                return f"{path}, line {number}"
+        elif (said := _SET.match(row)) is not None:
+            name = section + said[1]
+            if name == key or key.startswith(f"{name}."):
+                return f"{path}, line {number}"
+    return path
 
 
 def _sections() -> dict[str, type[Section] | None]:
@@ -88,7 +131,7 @@ def _override(name: str) -> str | None:
         return key
     top = [key for key in _keys() if "." not in key]
     if "." in key or difflib.get_close_matches(key, top, cutoff=0.8):
-        raise ConfigError(f"{name}: unknown key `{key}`{_suggest(key, 'SHIELD_')}; unset it")
+        raise ConfigError(f"{name}: unknown key `{key}`{_suggest(key, 'SHIELD_') or '; unset it'}")
     return None
 
 
@@ -135,13 +178,37 @@ def _suggest(key: str, prefix: str = "") -> str:
     return f", did you mean `{prefix + close[0].upper().replace('.', '__') if prefix else close[0]}`?"
 
 
+def _key_of(error: ValidationError) -> str:
+    return ".".join(str(part) for part in error.errors(include_url=False)[0]["loc"] if not isinstance(part, int))
+
+
+# What pydantic calls a wrong type or value, and what to write; `{}` is its own limit.
+_WANTED = {
+    "int_type": "write a whole number, without quotes",
+    "float_type": "write a number, without quotes",
+    "bool_type": "write `true` or `false`, without quotes",
+    "string_type": "write text, in quotes",
+    "string_too_short": "write what it is, or leave the key out",
+    "tuple_type": 'write a list, such as `["a", "b"]`',
+    "literal_error": "write {expected}",
+    "greater_than": "write more than {gt}",
+    "greater_than_equal": "write {ge} or more",
+    "less_than_equal": "write {le} or less",
+}
+_SHOWN_MAX = 120
+
+
 def _explain(error: ValidationError, where: Mapping[str, str], file: str) -> str:
-    first = error.errors(include_url=False, include_input=False)[0]
-    key = ".".join(str(part) for part in first["loc"] if not isinstance(part, int))
+    first = error.errors(include_url=False)[0]
+    key, kind = _key_of(error), first["type"]
     origin = where.get(key, file)
-    if first["type"] == "extra_forbidden":
+    if kind == "extra_forbidden":
         return f"{origin}: unknown key `{key}`{_suggest(key)}"
-    if first["type"] == "model_type":
+    if kind == "model_type":
         return f"{origin}: `{key}` is a section; write `[{key}]` and its keys in lines below it"
+    if kind in _WANTED:
+        value = first["input"]
+        shown = (value if isinstance(value, str) else json.dumps(value, default=str))[:_SHOWN_MAX]
+        return f"{origin}: `{key}` is `{shown}`; {_WANTED[kind].format(**first.get('ctx', {}))}"
     message = first["msg"].removeprefix("Value error, ")
     return f"{origin}: `{key}`: {message[:1].lower()}{message[1:]}"

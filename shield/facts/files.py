@@ -16,9 +16,20 @@ from shield.facts.paths import resolve_path
 from shield.facts.place import Place
 from shield.facts.result import results
 from shield.facts.snapshot import Snapshot
-from shield.types import Access, Action, CommandFact, Facts, FileIdentity, FileRole, Origin, PathFact
+from shield.types import (
+    Access,
+    Action,
+    CommandFact,
+    Facts,
+    FileIdentity,
+    FileRole,
+    Operation,
+    Origin,
+    PathFact,
+    RunsCode,
+)
 
-__all__ = ["MAX_CONTENT", "identities"]
+__all__ = ["MAX_CONTENT", "identities", "versions"]
 
 MAX_CONTENT = 1 << 20  # bytes up to which content is bound by its hash
 _MAX_BOUND = 2_000
@@ -43,6 +54,24 @@ def identities(action: Action, facts: Facts, place: Place) -> tuple[FileIdentity
         return None
     if len(found) > _MAX_BOUND:
         return None
+    return tuple(sorted(found, key=_order))
+
+
+def versions(facts: Facts, place: Place) -> tuple[FileIdentity, ...]:
+    """Which version of each file stands there that a command takes code from or may send away, as the permit binds no
+    more of it than which file it is. Never raises: a file that cannot be looked at is left out, and is so again."""
+    if all(one.runs_code is RunsCode.NONE and Operation.NETWORK not in one.operations for one in facts.commands):
+        return ()
+    found = set()
+    for path in facts.paths:
+        if path.access is not Access.READ or path.resolved is None or not path.source.startswith("commands["):
+            continue
+        try:
+            stat = place.files.lstat(path.resolved)
+        except FileSystemUnknownError:
+            continue
+        if stat is not None and _is_file(stat):
+            found.add(_large(path.resolved, stat))
     return tuple(sorted(found, key=_order))
 
 

@@ -4,6 +4,7 @@ import re
 import shlex
 
 from shield.facts.finding import STARTED_IN, Finding
+from shield.facts.text import pointer
 from shield.types import Access, Json, Operation
 
 __all__ = ["imply"]
@@ -53,6 +54,13 @@ def _git(finding: Finding, path: Json) -> None:
     if name in _GIT_BRANCHES and isinstance(branch, str):
         # Hooks and filters run here as they do on the command line.
         finding.command(shlex.join(["git", name.removeprefix("git_"), branch]), "/branch")
+    if name in _GIT_BRANCHES:
+        # `delete`, `ref`, `target`: by its value alone such a field looks like a name, and does what a command asks for
+        finding.unknown += [
+            f"what `{name}` does with the value at {pointer(key)} is not known"
+            for key, value in payload.items()
+            if key not in finding.type.fields and value is not None and value is not False
+        ]
     for key in ("branch", "remote", "url", "path"):
         value = payload.get(key)
         if isinstance(value, str) and value.startswith("-"):

@@ -1,15 +1,23 @@
 """Facts as JSON, exactly in the shape of the contract: sets sorted, enums as their words, every key present."""
 
+import hashlib
+import json
+import re
 from collections.abc import Iterable
 
 from shield.types import CommandFact, Facts, HostFact, Json, PathFact, SessionFacts
 
-__all__ = ["facts_json"]
+__all__ = ["facts_digest", "facts_json"]
+
+_BYTE = re.compile("[\ud800-\udfff]")
 
 
 def facts_json(facts: Facts) -> dict[str, Json]:
-    """The object that `--facts`, approvals and the command line show; `unknown` says what is not established."""
-    return {
+    """The object that `--facts`, approvals and the command line show; `unknown` says what is not established.
+
+    It is well-formed Unicode: a byte of a file's name that is no UTF-8 is U+FFFD and its two digits.
+    """
+    shown: dict[str, Json] = {
         "paths": [_path(path) for path in facts.paths],
         "commands": [_command(command) for command in facts.commands],
         "shell": {"parsed": facts.shell.parsed},
@@ -28,6 +36,38 @@ def facts_json(facts: Facts) -> dict[str, Json]:
         "session": _session(facts.session),
         "unknown": list(facts.unknown),
     }
+    return {key: _well_formed(value) for key, value in shown.items()}
+
+
+def facts_digest(facts: Facts, versions: str) -> str:
+    """`sha256:` digest of what a person is shown of an action besides its own words: what it would run, touch, reach
+    and write to, and what is not known of it; with the digest of file `versions`. Texts follow from the action and the
+    files it is bound to."""
+    shown: dict[str, Json] = {
+        "paths": [_path(path) for path in facts.paths],
+        "commands": [_command(command) for command in facts.commands],
+        "hosts": [_host(host) for host in facts.hosts],
+        "recipients": list(facts.recipients),
+        "unknown": list(facts.unknown),
+        "versions": versions,
+    }
+    # names that are no UTF-8 are escaped, and the keys stand in the order above
+    return f"sha256:{hashlib.sha256(json.dumps(shown, separators=(',', ':')).encode('ascii')).hexdigest()}"
+
+
+def _well_formed(value: Json) -> Json:
+    if isinstance(value, str):
+        return value if value.isascii() else _BYTE.sub(_spelled, value)
+    if isinstance(value, list):
+        return [_well_formed(item) for item in value]
+    if isinstance(value, dict):
+        return {str(_well_formed(key)): _well_formed(item) for key, item in value.items()}
+    return value
+
+
+def _spelled(found: re.Match[str]) -> str:
+    # PEP 383: U+DC80 to U+DCFF stand for the bytes
+    return f"\ufffd{ord(found[0]) & 0xFF:02X}"
 
 
 def _sorted(words: Iterable[str]) -> list[Json]:

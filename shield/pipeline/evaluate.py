@@ -10,8 +10,8 @@ from functools import partial
 
 from shield.approvals.queue import ApprovalQueue, Binding
 from shield.errors import RecordError, ShieldError, StateError
-from shield.facts.files import identities
-from shield.facts.json import facts_json
+from shield.facts.files import identities, versions
+from shield.facts.json import facts_digest, facts_json
 from shield.facts.place import Place
 from shield.facts.secrets import redact
 from shield.permits import PERMIT_SECONDS, Permit, PermitKey, state_digest
@@ -55,10 +55,12 @@ _DEADLINE_S = FACTS_SECONDS * 2  # a disk that does not answer must not hold a v
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Looked:
-    """What the worker found: opinions, and the files that a permit would bind (None: they cannot be bound)."""
+    """What the worker found: opinions, the files that a permit would bind (None: they cannot be bound), and which
+    versions of others a person would say yes to."""
 
     judged: Judged
     files: tuple[FileIdentity, ...] | None = None
+    versions: tuple[FileIdentity, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,10 +100,9 @@ class Evaluator:
         now = self.clock.now_ms()
         call_id = new_ulid(now, self.entropy.take)
         looked = await self._look(request, session, agent, now)
-        judged = looked.judged
-        binding = _binding(request, session, judged, looked.files)
         # 2. as far up as needed
-        judged = await self._upward(request, judged)
+        judged = await self._upward(request, looked.judged)
+        binding = _binding(request, session, judged, looked)
         opinions = judged.opinions
         if approval is not None and need_of(opinions) is Tier.PERSON and self._holds(approval, binding):
             answer = person(approval)
@@ -241,7 +242,7 @@ class Evaluator:
             except ShieldError:
                 break
             if files is not None:
-                return _Looked(judged=judged, files=files)
+                return _Looked(judged=judged, files=files, versions=versions(judged.facts, place))
         return _Looked(judged=judged)
 
     async def _upward(self, request: ActionRequest, judged: Judged) -> Judged:
@@ -262,7 +263,7 @@ class Evaluator:
     def _holds(self, approval: Approval, binding: Binding) -> bool:
         """Whether the answer is of this very action; a refusal or silence holds whatever changed since."""
         if approval.state is ApprovalState.APPROVED:
-            return self.approvals.binding(approval.id) == binding
+            return self.approvals.holds(approval.id, binding)
         return True
 
     def _stale(self, known: Evaluation) -> bool:
@@ -393,6 +394,7 @@ class Evaluator:
                 owner=owner,
                 deadline_ns=deadline,
                 approval=approval,
+                shown=binding.shown if by_person else None,
             )
         )
         return self.key.sign_permit(permit)
@@ -430,12 +432,12 @@ def _asked_for(settled: Settled, opinions: Sequence[Opinion]) -> str:
     return "; ".join(dict.fromkeys((settled.by.reason, *more)))
 
 
-def _binding(
-    request: ActionRequest, session: Session | None, judged: Judged, files: tuple[FileIdentity, ...] | None
-) -> Binding:
+def _binding(request: ActionRequest, session: Session | None, judged: Judged, looked: _Looked) -> Binding:
+    asked = need_of(judged.opinions) is Tier.PERSON
     return Binding(
         action_hash=request.action.hash,
-        state=state_digest(files) if files is not None else "",
+        shown=facts_digest(judged.facts, state_digest(looked.versions)) if asked else "",
+        state=state_digest(looked.files) if looked.files is not None else "",
         env=session.env_digest if session is not None else "",
         policy=judged.policy,
         session=session.id if session is not None else "",

@@ -40,8 +40,8 @@ class Evaluation:
 
 @dataclass(slots=True, kw_only=True)
 class Issued:
-    """A permit that was given out. `executing` is the seq of its `executing` record once it was redeemed, `refusals`
-    how many refusals of it were recorded."""
+    """A permit that was given out. `shown` is the digest of the facts by which a person allowed it, `executing` the seq
+    of its `executing` record once it was redeemed, `refusals` how many refusals of it were recorded."""
 
     permit: Permit
     request: ActionRequest
@@ -49,6 +49,7 @@ class Issued:
     owner: str
     deadline_ns: int
     approval: str | None = None
+    shown: str | None = None
     used: bool = False
     refusals: int = 0
     executing: int | None = None

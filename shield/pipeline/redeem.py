@@ -10,7 +10,8 @@ from functools import partial
 
 from shield.actions.request import make_action
 from shield.errors import InputError, PermitError, Reason, ShieldError
-from shield.facts.files import identities
+from shield.facts.files import identities, versions
+from shield.facts.json import facts_digest
 from shield.permits import Permit, PermitKey, Receipt, state_digest
 from shield.pipeline.evaluate import Evaluator
 from shield.pipeline.judge import judge
@@ -166,6 +167,10 @@ class Redeemer:
             refusal = _refuse(
                 "the shell or its environment has changed since it was judged", Reason.PERMIT_STATE_CHANGED
             )
+        elif issued.shown is not None and issued.shown != facts_digest(
+            judged.facts, state_digest(versions(judged.facts, place))
+        ):
+            refusal = _refuse("this would not do any more what a person was shown", Reason.PERMIT_STATE_CHANGED)
         elif not _still_allowed(judged.opinions, permit.tier):
             refusal = _refuse("this is no longer allowed", Reason.PERMIT_POLICY)
         return _Again(facts=judged.facts, files=files or (), refusal=refusal)

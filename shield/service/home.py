@@ -4,6 +4,7 @@ import base64
 import contextlib
 import json
 import os
+import secrets
 import stat
 from collections.abc import Iterator, Mapping
 
@@ -88,21 +89,28 @@ def read_private(path: str) -> bytes | None:
 
 def write_private(path: str, raw: bytes) -> None:
     """Replace the file whole, mode 0600, durable when this returns. Raises ConfigError."""
-    temporary = f"{path}.{os.getpid()}"
+    # a name that no crash has left behind: in a container every start has the same process id
+    temporary = f"{path}.{secrets.token_hex(8)}"
     try:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(raw)
-            file.flush()
-            os.fsync(descriptor)
-        os.replace(temporary, path)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(raw)
+                file.flush()
+                os.fsync(descriptor)
+            os.replace(temporary, path)
+        except BaseException:
+            os.unlink(temporary)
+            raise
         folder = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             os.fsync(folder)
         finally:
             os.close(folder)
+    except FileNotFoundError:
+        raise ConfigError(f"`{path}` cannot be written: its directory is missing; run `shield init` first") from None
     except OSError as error:
-        raise ConfigError(f"`{path}` cannot be written: {error.strerror}; run `shield init` first") from None
+        raise ConfigError(f"`{path}` cannot be written: {error.strerror}; nothing was changed") from None
 
 
 @contextlib.contextmanager

@@ -49,7 +49,9 @@ def listen_unix(path: str) -> socket.socket:
     except OSError as error:
         raise ConfigError(f"`{folder}` cannot be made: {error.strerror}; set `[service] socket` elsewhere") from None
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o077:
-        raise ConfigError(f"`{folder}` must be a directory of yours with mode 0700; `chmod 700` it or choose another")
+        raise ConfigError(
+            f"the socket's directory `{folder}` must be yours with mode 0700; `chmod 700` it or choose another"
+        )
     _clear(path)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | getattr(socket, "SOCK_CLOEXEC", 0))
     # INVARIANT: the file is 0600 from its first moment, there is no chmod to be raced

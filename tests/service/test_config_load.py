@@ -12,6 +12,7 @@ from shield.config.home import Home, checkpoints_folder, home_from, token_from, 
 from shield.config.loading import load
 from shield.config.sections import Config
 from shield.errors import ConfigError
+from shield.facts.shell.environment import Influence, influence
 
 CONTRACT = """
 policy = "default"
@@ -111,6 +112,70 @@ def test_refused(home, text, said):
     assert str(refused.value).startswith(home.toml)
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("\n# a note\npolcy = 'x'", ", line 3: unknown key `polcy`"),
+        ("#\n[aprovals]\ntimeout_s = 3", ", line 2: unknown key `aprovals`, did you mean `approvals`?"),
+        ("policy = 'a'\n\n[service]\nqueue = '256'", ", line 4: `service.queue` is `256`; write a whole number"),
+        ("[approvals]\ntimeout_s = 0", ", line 2: `approvals.timeout_s` is `0`; write 1 or more"),
+        ("service = {queue = true}", ", line 1: `service.queue` is `true`; write a whole number, without quotes"),
+        ("service.rate = 'fast'", ", line 1: `service.rate` is `fast`; write a number, without quotes"),
+        ("[audit]\nsyslog = 1", ", line 2: `audit.syslog` is `1`; write `true` or `false`, without quotes"),
+        ("[workspaces]\nroots = '/a'", ', line 2: `workspaces.roots` is `/a`; write a list, such as `["a", "b"]`'),
+        ("[workspaces]\nroots = [3]", ", line 2: `workspaces.roots` is `3`; write text, in quotes"),
+        ("[facts]\nfilesystem = 'nfs'", ", line 2: `facts.filesystem` is `nfs`; write 'local' or 'none'"),
+        ("[exec]\n\nenv = ['LD_PRELOAD']", ", line 3: `exec.env`: `LD_PRELOAD` may not be passed to tools"),
+        ("policy = default", ", line 1: invalid value at column 10; text stands in quotes"),
+        ("policy = 'a'\npolicy = 'b'\n", ", line 2: cannot overwrite a value at column 13; a key stands there twice"),
+    ],
+)
+def test_what_is_refused_is_said_with_its_line_and_what_to_write(home, text, said):
+    write(home, text)
+    with pytest.raises(ConfigError) as refused:
+        load(home, {"SHIELD_HOME": home.path, "TERM": "dumb"})
+    assert str(refused.value).startswith(f"{home.toml}{said}")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "PAGER",
+        "MANPAGER",
+        "EDITOR",
+        "VISUAL",
+        "BROWSER",
+        "LESSOPEN",
+        "LESS",
+        "SSH_ASKPASS",
+        "SUDO_ASKPASS",
+        "RSYNC_RSH",
+        "MAKEFLAGS",
+        "MAKEFILES",
+        "TAR_OPTIONS",
+        "RIPGREP_CONFIG_PATH",
+        "RUSTC_WRAPPER",
+        "_JAVA_OPTIONS",
+        "CLASSPATH",
+        "GCONV_PATH",
+        "OPENSSL_CONF",
+        "PS0",
+        "VIMINIT",
+    ],
+)
+def test_no_variable_that_starts_programs_is_passed_on(home, name):
+    """Programs are judged as they are without it; set in a command line, it counts (`shield.facts.shell`)."""
+    assert influence(name) in (Influence.CODE, Influence.SEARCH)
+    write(home, f"[exec]\nenv = ['{name}']")
+    with pytest.raises(ConfigError, match=f"`{name}` may not be passed to tools"):
+        load(home, {})
+
+
+def test_what_configures_a_program_that_is_asked_about_may_be_passed_on(home):
+    write(home, "[exec]\nenv = ['KUBECONFIG', 'DOCKER_HOST', 'AWS_PROFILE', 'CARGO_HOME', 'SSH_AUTH_SOCK']")
+    assert len(load(home, {}).exec.env) == 5
+
+
 def test_the_file_must_be_ours(home):
     write(home, "")
     os.chmod(home.toml, 0o666)
@@ -184,7 +249,7 @@ def test_a_socket_path_that_does_not_fit_is_refused():
 
 
 def test_the_environment_of_tools_is_an_allow_list(home):
-    write(home, "[exec]\nenv = ['EDITOR', 'ABSENT', 'FUNC']")
+    write(home, "[exec]\nenv = ['AWS_PROFILE', 'ABSENT', 'FUNC']")
     environ = {
         "PATH": "/usr/bin:.::rel:/bin",
         "HOME": "/home/u",
@@ -193,7 +258,7 @@ def test_the_environment_of_tools_is_an_allow_list(home):
         "LC_x": "no",
         "TERM": "xterm",
         "TMPDIR": "relative",
-        "EDITOR": "vi",
+        "AWS_PROFILE": "dev",
         "FUNC": "() { :; }; evil",
         "BASH_ENV": "/tmp/e",
         "ENV": "/tmp/e",
@@ -212,7 +277,7 @@ def test_the_environment_of_tools_is_an_allow_list(home):
     shell, env = exec_env(load(home, {}).exec.env, environ)
     assert os.path.isabs(shell)
     assert dict(env) == {
-        "EDITOR": "vi",
+        "AWS_PROFILE": "dev",
         "HOME": "/home/u",
         "LANG": "de_DE.UTF-8",
         "LC_ALL": "C",

@@ -95,6 +95,25 @@ def test_private_files(home):
         homes.read_private(path)
 
 
+def test_what_a_crash_left_behind_is_in_nobodys_way(home):
+    """In a container every start has the same process id."""
+    path = f"{home.path}/x"
+    Path(f"{path}.{os.getpid()}").write_bytes(b"half of")
+    homes.write_private(path, b"one")
+    assert homes.read_private(path) == b"one"
+
+
+def test_a_write_that_fails_leaves_nothing_behind(home):
+    path = f"{home.path}/x"
+    os.mkdir(path)
+    before = os.listdir(home.path)
+    with pytest.raises(ConfigError, match="nothing was changed"):
+        homes.write_private(path, b"secret")
+    assert os.listdir(home.path) == before
+    with pytest.raises(ConfigError, match="run `shield init` first"):
+        homes.write_private(f"{home.path}/nowhere/x", b"secret")
+
+
 def test_birth_is_once(home):
     with claimed(home):
         born = initialise(home, checkpoints=beside(home), now_ms=NOW)

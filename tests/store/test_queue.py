@@ -12,7 +12,7 @@ from shield.errors import Reason, RecordError, RefusedError, StateError
 from shield.store.state import StateStore
 from shield.types import ApprovalAnswer, ApprovalState, Scope
 
-BINDING = Binding(action_hash="a", state="s", env="e", policy="p", session="01S")
+BINDING = Binding(action_hash="a", shown="f", state="s", env="e", policy="p", session="01S")
 YES, NO = ApprovalAnswer(approve=True), ApprovalAnswer(approve=False, note="use the staging host")
 
 

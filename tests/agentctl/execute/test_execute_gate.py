@@ -273,6 +273,16 @@ def test_output_that_shield_does_not_take_is_not_shown(bench):
         bench.do("execute_command", command="echo SECRET")
 
 
+def test_the_word_on_how_it_ended_is_what_shield_gave_back(bench):
+    """It names hosts that were refused, and files: whoever ran there chose what these are called."""
+    bench.fake.content = lambda parts: [{**part, "text": f"<{part['role']}>"} for part in parts]
+    assert bench.do("write_file", path="a.txt", content="x").content == "<content>\n<note>"
+    assert bench.do("execute_command", command="echo x; exit 3").content == "<stdout>\n<note>"
+    assert bench.do("execute_command", command="echo x").content == "<stdout>"
+    notes = [part["text"] for sent in bench.fake.sent("/v1/outcomes") for part in sent["content"][1:]]
+    assert notes == [f"[wrote 1 bytes to {bench.workspace}/a.txt]", "[exit code 3]"]
+
+
 def test_a_long_result_is_cut_before_shield_judges_it(bench):
     """Words that meet where something was left out are judged as the model will read them."""
     result = bench.do("execute_command", command="yes in | head -c 300000; yes out | head -c 90000 >&2; echo end")

@@ -216,3 +216,54 @@ def test_unfinished_work_is_not_committed(repository):
 
 def test_outside_a_repository(bench):
     assert "no git repository" in bench.do("git_status").content
+
+
+@pytest.mark.parametrize(
+    "name", ["index", "logs/HEAD", "logs/refs", "logs/refs/heads/main", "refs/heads", "refs/heads/main"]
+)
+def test_a_commit_writes_nowhere_else(repository, tmp_path, name):
+    """git follows a link that a project brought along, and adds the message to whatever stands there."""
+    there, moved = repository.workspace / ".git" / name, tmp_path / "moved"
+    there.rename(moved)
+    there.symlink_to(moved)
+    (repository.workspace / "a.txt").write_text("two\n")
+    before = _contents(moved)
+    refused = repository.do("git_commit", message="; touch sprung; #", args=["-a"])
+    assert refused.is_error
+    assert f"/.git/{name}` stands for something elsewhere" in refused.content
+    assert _contents(moved) == before
+
+
+def test_a_commit_adds_to_no_file_of_another_name(repository, tmp_path):
+    log = repository.workspace / ".git/logs/HEAD"
+    log.unlink()
+    (tmp_path / "profile").write_text("")
+    log.hardlink_to(tmp_path / "profile")
+    assert repository.do("git_commit", message="m", args=["--all"]).is_error
+    assert (tmp_path / "profile").read_text() == ""
+
+
+@pytest.mark.parametrize("how", ["objects/info/alternates", "objects/pack"])
+def test_objects_of_another_repository_are_not_shown(repository, tmp_path, how):
+    """Four digits of a commit's name are enough for git, and where they are not, it lists those that there are."""
+    git(tmp_path, "init", "-q", "-b", "main")
+    (tmp_path / "a.txt").write_text("private\n")
+    git(tmp_path, "add", "a.txt")
+    git(tmp_path, "commit", "-q", "-m", "a private matter")
+    git(tmp_path, "gc", "-q")
+    commit = (tmp_path / ".git/packed-refs").read_text().splitlines()[-1].split()[0]
+    there = repository.workspace / ".git" / how
+    if how == "objects/pack":
+        there.rmdir()
+        there.symlink_to(tmp_path / ".git/objects/pack")
+    else:
+        there.write_text(f"{tmp_path}/.git/objects\n")
+    for kind in ("git_log", "git_diff"):
+        shown = repository.do(kind, args=[commit[:7]])
+        assert shown.is_error
+        assert "objects of another repository" in shown.content
+        assert "private" not in shown.content
+
+
+def _contents(place):
+    return {path: path.read_bytes() for path in (place, *place.rglob("*")) if path.is_file()}

@@ -415,6 +415,18 @@ def test_a_link_in_a_repository_leads_its_hand(yard, name):
         assert yard.says(line) is RunsCode.WORKSPACE, line
 
 
+@pytest.mark.parametrize("name", ["logs/refs/heads/fix/parser", "logs/refs/heads/fix", "refs/heads/fix/other"])
+def test_a_link_among_branches_with_folders_in_their_names_leads_its_hand(yard, name):
+    """The log of the branch one is on: git adds a line to it, which holds the message."""
+    yard.sh("git checkout -q -b fix/parser")
+    assert yard.says("git commit -a -m x") is RunsCode.NONE
+    there = yard.ws / ".git" / name
+    if there.exists():
+        there.rename(yard.home / "moved")
+    there.symlink_to(yard.home / "moved")
+    assert yard.says("git commit -a -m x") is RunsCode.WORKSPACE
+
+
 def test_names_of_any_case_may_be_any_file(yard):
     (yard.ws / "sub").mkdir()
     (yard.ws / "sub/.env").write_text("x")

@@ -58,8 +58,10 @@ _HOOKS_PATH = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _HOOK = re.compile(r"[a-z][a-z0-9-]{5,}")  # what git may call one; beside them lie helpers of theirs
-# Directories that git writes to, or shows what stands in them; a link there leads its hand.
-_WRITTEN = ("", "info", "logs", "logs/refs", "logs/refs/heads", "refs", "refs/heads", "refs/tags", "rebase-merge")
+# Directories that git writes to, or shows what stands in them; a link there leads its hand. Branches have folders in
+# their names, so of these two all that lies beneath counts.
+_WRITTEN = ("", "info", "rebase-merge")
+_DEEP = ("logs", "refs")
 # What brings in objects of another repository, a stash at the next commit, or remotes that are in no settings.
 _FURTHER = ("objects/info/alternates", "objects/info/http-alternates", "MERGE_AUTOSTASH", "remotes")
 # Further remotes, where anything lies in it; an empty one git itself once made.
@@ -85,15 +87,31 @@ def _leads_out(place: Place, repository: Repository) -> bool:
         entry = lstat(folder)
         if entry is not None and (entry.kind is not FileKind.DIRECTORY or place.files.listdir(folder, _MAX_NAMES)):
             return True
-    for folder in (posixpath.join(folder, name).rstrip("/") for folder in folders for name in _WRITTEN):
-        entry = lstat(folder)
-        if entry is None:
-            continue
-        if entry.kind is not FileKind.DIRECTORY:
-            return True
-        inner = (lstat(posixpath.join(folder, name)) for name in place.files.listdir(folder, _MAX_NAMES))
-        if any(each is not None and each.kind is FileKind.LINK for each in inner):
-            return True
+    return any(
+        _holds_link(place, posixpath.join(folder, name).rstrip("/"), deep=name in _DEEP)
+        for folder in folders
+        for name in (*_WRITTEN, *_DEEP)
+    )
+
+
+def _holds_link(place: Place, top: str, *, deep: bool) -> bool:
+    """Whether a link may stand in the directory `top`, or there is something else in its place."""
+    entry = place.files.lstat(top)
+    if entry is None:
+        return False
+    if entry.kind is not FileKind.DIRECTORY:
+        return True
+    pending, left = [top], _MAX_NAMES
+    while pending:
+        folder = pending.pop()
+        names = place.files.listdir(folder, left)
+        left -= len(names)
+        for path in (posixpath.join(folder, name) for name in names):
+            inner = place.files.lstat(path)
+            if inner is not None and inner.kind is FileKind.LINK:
+                return True
+            if deep and inner is not None and inner.kind is FileKind.DIRECTORY:
+                pending.append(path)
     return False
 
 
