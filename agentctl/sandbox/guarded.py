@@ -6,7 +6,7 @@ import stat
 from collections.abc import Iterator
 from typing import Final
 
-from agentctl.sandbox.linked import OF_TREE, POINTER, own, text
+from agentctl.linked import OF_TREE, POINTER, own, text
 from agentctl.sandbox.places import is_within, listed
 
 __all__ = ["GIT", "NAMES", "appeared", "candidates", "is_directory", "present"]

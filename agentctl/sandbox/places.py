@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from agentctl.errors import SettingsError
-from agentctl.sandbox.linked import lent
+from agentctl.linked import lent
 from shield.types import Hidden
 
 __all__ = ["Installation", "Places", "gather", "installation", "is_within", "listed", "private_tmp", "with_session"]

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from agentctl.errors import ToolError
+from agentctl.linked import own
 from agentctl.tools.descriptors import directory
 from agentctl.tools.output import Output
 from agentctl.tools.process import Child, Runner, run
@@ -32,6 +33,7 @@ _LISTED: Final = 1 << 20
 _MAX_PARTS: Final = 50_000  # entries of a repository that are looked at before it is written to
 # Shared with the repository as they are. No `hooks`, `config`, `config.worktree`, `modules`, `worktrees`, `lfs`.
 _LINKED: Final = ("objects", "refs", "logs", "packed-refs", "reftable", "shallow", "info")
+_SHARED: Final = "sharedindex."  # a part of the index
 _ALTERNATES: Final = "info/alternates"  # where objects of other repositories lie, as if they were of this one
 _IN_PROGRESS: Final = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
 # Keys that say how objects and the working tree are read. None of them names a program, a file or a host to talk to.
@@ -70,11 +72,13 @@ _COUNT: Final = re.compile(r"-n?[0-9]{1,5}|--max-count=[0-9]{1,5}|-U[0-9]{1,3}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Repository:
-    """`root` is the top of the working tree, `made` the directory of ours that stands for `.git`."""
+    """`root` is the top of the working tree, `made` the directory of ours that stands for `.git`. `real` has HEAD and
+    index, `common` all else: another directory where `git worktree` has added this tree."""
 
     program: str
     root: str
     real: str
+    common: str
     made: str
     runner: Runner
 
@@ -114,6 +118,8 @@ def git_commit(warrant: Warrant, stop: Stop, runner: Runner = run) -> Output:
         if repository.root != warrant.cwd:
             # what is staged there may be the person's own, and the objects are written outside of what was judged
             raise ToolError(f"the repository begins at `{repository.root}`; use execute_command to commit there")
+        if repository.real != repository.common:
+            raise ToolError(f"the repository lies in `{repository.common}`; use execute_command to commit there")
         _may_commit(warrant, stop, repository)
         path = _path(warrant)
         if path:
@@ -172,8 +178,8 @@ def _repository(warrant: Warrant, stop: Stop, runner: Runner) -> Iterator[_Repos
         raise ToolError("the action has no working directory")
     with directory(warrant.cwd):
         pass  # INVARIANT: no part of it is a link by now, so the strings below lead where they led when it was judged
-    root = _top(warrant.cwd)
-    real = os.path.join(root, ".git")
+    root, real = _top(warrant.cwd)
+    common = real if real == os.path.join(root, ".git") else os.path.normpath(os.path.join(real, "../.."))
     program = shutil.which("git", path=warrant.receipt.env.get("PATH", ""))
     if program is None or not os.path.isabs(program):
         raise ToolError("git is not installed")
@@ -181,38 +187,44 @@ def _repository(warrant: Warrant, stop: Stop, runner: Runner) -> Iterator[_Repos
         raise ToolError("the only git on the path lies inside the repository; it is not started")
     made = tempfile.mkdtemp(prefix="agentctl-git-")
     try:
-        repository = _Repository(program=program, root=root, real=real, made=made, runner=runner)
+        repository = _Repository(program=program, root=root, real=real, common=common, made=made, runner=runner)
         _furnish(warrant, stop, repository)
         yield repository
     finally:
         shutil.rmtree(made, ignore_errors=True)
 
 
-def _top(cwd: str) -> str:
-    """The nearest directory with a `.git`. One that is a file, a link or incomplete is not followed."""
+def _top(cwd: str) -> tuple[str, str]:
+    """The nearest directory with a `.git`, and where that is. One that is a link or incomplete is not followed, and a
+    file only to a repository that names this very working tree."""
     folder = cwd
     while True:
         entry = os.path.join(folder, ".git")
         if os.path.lexists(entry):
-            if not stat.S_ISDIR(os.lstat(entry).st_mode):
-                # CVE-2026-40068: a worktree's or submodule's `.git` file may point anywhere
+            if stat.S_ISDIR(os.lstat(entry).st_mode):
+                return folder, entry
+            # CVE-2026-40068: a worktree's or submodule's `.git` file may point anywhere
+            kept = own(folder)
+            if kept is None:
                 raise ToolError(f"`{entry}` points to another directory; use execute_command with git there")
-            return folder
+            return folder, kept
         if folder == "/":
             raise ToolError(f"`{cwd}` is in no git repository")
         folder = os.path.dirname(folder)
 
 
 def _furnish(warrant: Warrant, stop: Stop, repository: _Repository) -> None:
-    names = [*_LINKED, *(name for name in _listed(repository.real) if name.startswith("sharedindex."))]
-    for name in names:
-        source = os.path.join(repository.real, name)
+    linked = repository.real != repository.common
+    # the logs there are those of another tree's HEAD
+    names = [os.path.join(repository.common, name) for name in _LINKED if not (linked and name == "logs")]
+    names += [os.path.join(repository.real, name) for name in _listed(repository.real) if name.startswith(_SHARED)]
+    for source in names:
         if not os.path.lexists(source):
             continue
         if stat.S_ISLNK(os.lstat(source).st_mode):
             raise ToolError(f"`{source}` is a link; use execute_command with git there")
-        os.symlink(source, os.path.join(repository.made, name))
-    _own_objects(os.path.join(repository.real, "objects"))
+        os.symlink(source, os.path.join(repository.made, os.path.basename(source)))
+    _own_objects(os.path.join(repository.common, "objects"))
     _copy_head(repository)
     config = _config_lines(warrant, stop, repository)
     with open(os.path.join(repository.made, "config"), "x", encoding="utf-8") as file:
@@ -272,7 +284,7 @@ def _config_lines(warrant: Warrant, stop: Stop, repository: _Repository) -> str:
 
 def _settings(warrant: Warrant, stop: Stop, repository: _Repository, file: str) -> list[tuple[str, str]]:
     """The settings in one file, its includes not followed. Section and key in lower case, as git lists them."""
-    path = os.path.join(repository.real, file)
+    path = os.path.join(repository.common, file)
     if not os.path.isfile(path):
         return []
     listed = _plain(warrant, stop, repository, ["config", "--file", path, "--no-includes", "--list", "-z"])
@@ -356,7 +368,7 @@ def _git(
             "GIT_DIR": repository.made,
             "GIT_WORK_TREE": repository.root,
             "GIT_INDEX_FILE": os.path.join(repository.real, "index"),
-            "GIT_OBJECT_DIRECTORY": os.path.join(repository.real, "objects"),
+            "GIT_OBJECT_DIRECTORY": os.path.join(repository.common, "objects"),
         },
     )
 

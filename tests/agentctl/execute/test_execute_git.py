@@ -267,3 +267,62 @@ def test_objects_of_another_repository_are_not_shown(repository, tmp_path, how):
 
 def _contents(place):
     return {path: path.read_bytes() for path in (place, *place.rglob("*")) if path.is_file()}
+
+
+@pytest.fixture
+def added(bench, tmp_path):
+    """The workspace is a working tree that `git worktree` added to a repository elsewhere, where `other` is another."""
+    main = tmp_path / "elsewhere"
+    main.mkdir()
+    git(main, "init", "-q", "-b", "main")
+    git(main, "commit", "-q", "--allow-empty", "-m", "first commit")
+    git(main, "config", "user.name", "Tester")
+    git(main, "worktree", "add", "-q", "-b", "work", str(bench.workspace))
+    (bench.workspace / "a.txt").write_text("one\n")
+    git(bench.workspace, "add", "a.txt")
+    git(bench.workspace, "commit", "-q", "-m", "in the tree")
+    (bench.workspace / "a.txt").write_text("two\n")
+    return bench, main
+
+
+def test_an_added_working_tree_is_shown(added):
+    bench, main = added
+    status = bench.do("git_status").content
+    assert "## work" in status
+    assert " M a.txt" in status
+    assert "-one\n+two" in bench.do("git_diff").content
+    log = bench.do("git_log", args=["--oneline"]).content
+    assert [line.split(" ", 1)[1] for line in log.splitlines()] == ["in the tree", "first commit"]
+    assert bench.do("git_log", args=["--oneline", "main"]).content.endswith("first commit")
+    # the log of HEAD that lies beside these is that of another working tree
+    assert bench.do("git_log", args=["HEAD@{1}"]).is_error
+    assert (main / ".git/logs/HEAD").read_text().count("\n") == 1
+
+
+def test_in_an_added_working_tree_nothing_is_committed(added):
+    bench, _ = added
+    refused = bench.do("git_commit", message="x", args=["-a"])
+    assert refused.is_error
+    assert "use execute_command to commit there" in refused.content
+    assert " M a.txt" in bench.do("git_status").content
+
+
+def test_settings_of_an_added_working_tree_start_nothing(added, tmp_path):
+    bench, main = added
+    trap = tmp_path / "sprung"
+    for folder in (main / ".git", main / ".git/worktrees" / bench.workspace.name):
+        with (folder / "config").open("a") as file:
+            file.write(f"[core]\n\tfsmonitor = touch {trap}\n\tpager = touch {trap}\n")
+        (folder / "config.worktree").write_text(f"[core]\n\tfsmonitor = touch {trap}\n")
+    git(main, "config", "extensions.worktreeConfig", "true")
+    assert " M a.txt" in bench.do("git_status").content
+    assert not trap.exists()
+
+
+@pytest.mark.parametrize("broken", ["gitdir", "commondir"])
+def test_a_repository_that_does_not_name_the_tree_is_not_shown(added, broken):
+    bench, main = added
+    (main / ".git/worktrees" / bench.workspace.name / broken).write_text(f"{main}/other/.git\n")
+    refused = bench.do("git_log")
+    assert refused.is_error
+    assert "points to another directory" in refused.content

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from agentctl.sandbox.linked import lent, own
+from agentctl.linked import lent, own
 
 GIT = "git -c safe.directory=* -c user.email=a@b.example -c user.name=a"
 COMMIT = f"{GIT} commit -q --allow-empty -m x"
