@@ -130,7 +130,8 @@ FIELDS_BY_NAME: Mapping[str, Field] = MappingProxyType(
     | {"attachments": Field(role=FieldRole.PATH, kind=Kind.STRINGS, access=Access.READ)}
     | dict.fromkeys(("url", "uri", "href", "endpoint", "link", "base_url", "callback", "webhook"), _URL)
     | dict.fromkeys(("host", "hostname", "server", "domain", "proxy", "registry", "repo", "repository"), _URL)
-    | dict.fromkeys(("command", "cmd", "script", "shell"), _COMMAND)
+    | dict.fromkeys(("command", "cmd", "script", "shell", "shell_command", "bash", "exec", "execute"), _COMMAND)
+    | dict.fromkeys(("command_line", "commandline", "cmdline"), _COMMAND)
     | dict.fromkeys(("to", "cc", "bcc", "recipient", "recipients", "channel", "attendees", "email"), _RECIPIENT)
     | dict.fromkeys(("content", "text", "body", "message", "subject", "description", "title", "value"), _ANY_TEXT)
     | dict.fromkeys(("instruction", "instructions", "task", "prompt", "query", "note", "data"), _ANY_TEXT)
