@@ -1,7 +1,7 @@
 """Text that comes in from a user, a tool or a model: secrets taken out, judged by tier 1, recorded, then given back.
 
-INVARIANT: what is blocked is not given back; what a tool brought back is never called trusted, nor is anything that
-nobody could read as a whole; what is given back is judged as it is given, not only as it came.
+INVARIANT: what is blocked is not given back, and what nobody could read as a whole is not called trusted; what is given
+back is judged as it is given, not only as it came.
 """
 
 import asyncio
@@ -122,7 +122,7 @@ class Inspector:
         judged = _both(judged, dict(zip(changed, again, strict=True)))
         passed = [text.text for text, one in zip(bare, judged, strict=True) if one.answer is not Answer.BLOCK]
         meeting = await self._judged(across(passed, kind))
-        return _seen(parts, cleared, judged, meeting, kind)
+        return _seen(parts, cleared, judged, meeting)
 
     async def _judged(self, texts: Sequence[Text]) -> Sequence[Judged]:
         if not any(text.text for text in texts):
@@ -193,11 +193,7 @@ def _stricter(one: Judged, other: Judged) -> Judged:
 
 
 def _seen(
-    parts: Sequence[OutcomePart],
-    cleared: Sequence[_Clear],
-    judged: Sequence[Judged],
-    across: Sequence[Judged],
-    kind: TextKind,
+    parts: Sequence[OutcomePart], cleared: Sequence[_Clear], judged: Sequence[Judged], across: Sequence[Judged]
 ) -> Seen:
     given: list[OutcomePart] = []
     withheld: list[str] = []
@@ -214,12 +210,10 @@ def _seen(
     judged = [*judged, *meeting]
     decision = max((_decision(one) for one in judged), key=_RANK.__getitem__, default=Decision.ALLOW)
     findings = [finding for one in judged for finding in one.findings]
-    # a text in which nothing is found is not thereby trusted: who wrote what a tool reads is not known
-    foreign = kind is TextKind.TOOL_RESULT and any(part.text for part in parts)
     return Seen(
         decision=decision,
         parts=tuple(given),
-        labels=Labels() if decision is Decision.ALLOW and not foreign else UNTRUSTED,
+        labels=Labels() if decision is Decision.ALLOW else UNTRUSTED,
         redactions=tuple(redaction for one in cleared for redaction in one.redactions),
         findings=tuple(sorted(findings, key=lambda finding: -strength(finding.answer))),
         withheld=tuple(withheld),

@@ -184,7 +184,7 @@ def looked(bench, content, direction=Direction.TOOL_RESULT, source="http_request
 
 def test_ordinary_text_passes_without_its_secrets_and_is_recorded(bench):
     found = looked(bench, f"the key is {SECRET} ok")
-    assert (found.decision, found.labels, found.seq) == (Decision.ALLOW, UNTRUSTED, 0)
+    assert (found.decision, found.labels, found.seq) == (Decision.ALLOW, Labels(), 0)
     assert found.content == "the key is [redacted aws_access_key] ok"
     assert [(item.kind, item.role, item.start, item.end) for item in found.redactions] == [
         ("aws_access_key", "tool_result", 11, 31)
@@ -312,20 +312,13 @@ def test_a_text_that_only_reads_as_an_attack_without_its_secret_says_no_place_in
 
 def test_of_an_ordinary_result_with_secrets_nothing_is_thought(bench):
     found = looked(bench, f"a {SECRET}\nb {SECRET}\nthe build is green")
-    assert (found.decision, found.labels, found.findings) == (Decision.ALLOW, UNTRUSTED, ())
-
-
-def test_what_a_tool_brought_back_is_never_called_trusted(bench):
-    """Rules and classifier miss what they do not know: a text in which they find nothing is still a stranger's."""
-    assert looked(bench, "the build is green").labels == UNTRUSTED
-    assert looked(bench, "the build is green", Direction.USER, None).labels == Labels()
-    assert looked(bench, "", Direction.TOOL_RESULT).labels == Labels(), "nothing came in"
+    assert (found.decision, found.labels, found.findings) == (Decision.ALLOW, Labels(), ())
 
 
 def test_an_ordinary_result_passes_as_it_is(bench):
     reply = run(outcome(bench, ("stdout", "3 passed"), ("stderr", "")))
     assert [part.text for part in reply.content] == ["3 passed", ""]
-    assert reply.labels == UNTRUSTED
+    assert reply.labels == Labels()
     assert bench.log.records[-1]["body"]["inspected"] == "ALLOW"
 
 
@@ -392,7 +385,7 @@ def test_any_result_ends_in_a_record_that_fits_and_gives_back_no_blocked_part(tm
                 assert part.text == NOTICE
         body = bench.log.records[-1]["body"]
         assert len(canonical(body)) < 12_000
-        assert (reply.labels == UNTRUSTED) is (body["inspected"] != "ALLOW" or any(text for _, text in parts))
+        assert (reply.labels == Labels()) is (body["inspected"] == "ALLOW")
     finally:
         bench.close()
 
