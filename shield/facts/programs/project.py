@@ -16,8 +16,8 @@ from shield.facts.programs.handed import hands_code, hands_program
 from shield.facts.programs.invocation import Invocation, Special, read_invocation
 from shield.facts.programs.leading import mention_value
 from shield.facts.programs.library import models
-from shield.facts.programs.listed import abbreviated, listed
-from shield.facts.programs.making import SHELL_MARKS, made_of, recipes
+from shield.facts.programs.listed import abbreviated, counted, listed
+from shield.facts.programs.making import SHELL_MARKS, made_of, parted, recipes
 from shield.facts.programs.mention import bases_of, leaves_out, mention
 from shield.facts.programs.model import Option, Use
 from shield.facts.programs.owned import own_program
@@ -32,6 +32,7 @@ __all__ = ["PROJECT"]
 def _project(call: Invocation) -> bool:
     """Options of the entry as it says; every other word is looked through for paths. The first operand may be a
     subcommand of the entry, which then says how the rest is read."""
+    call.words = tuple(counted(call))
     reading, words = call.reading, list(call.words)
     operands: list[Value] = []
     edits = empties = False
@@ -232,6 +233,7 @@ def _use(call: Invocation, use: Use, value: Value) -> None:
 
 
 def _make(call: Invocation) -> bool:
+    call.words = parted(call)
     made_of(call, call.words)
     _project(call)
     recipes(call)

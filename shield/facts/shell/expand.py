@@ -72,7 +72,7 @@ def _piece(part: Part, state: State, shell: Shell, fields: Fields) -> None:
         elif found:
             fields.unknown(source, quoted=False)
     elif isinstance(found, Number) and not found.several and (state.split or part.quoted):
-        fields.number(source, natural=found.natural, quoted=part.quoted, maybe=found.maybe)
+        fields.number(source, natural=found.natural, quoted=part.quoted, maybe=found.maybe, integer=True)
     elif isinstance(found, Token) and (part.quoted or (state.split and not found.blank)):
         fields.number(source, natural=True, quoted=part.quoted, maybe=found.maybe, head=found.head)
     elif isinstance(found, Matching) and found.bases == state.bases and part.quoted:
