@@ -178,7 +178,11 @@ def _plugins(call: Invocation, goals: list[Value]) -> None:
 
 _MANAGERS = frozenset(("bun", "npm", "pnpm", "yarn"))
 _RUNS = frozenset(("run", "run-script", "rum", "urn"))
-_NAMED = {"t": "test", "tst": "test", "test": "test", "start": "start", "stop": "stop", "restart": "restart"}
+# What comes before and after each belongs to it; a restart is a stop and a start where it has no script of its own.
+_NAMED = {
+    "t": ("test",), "tst": ("test",), "test": ("test",), "start": ("start",), "stop": ("stop",),
+    "restart": ("restart", "stop", "start"), "pack": ("pack", "prepare"), "version": ("version",),
+}  # fmt: skip
 
 
 def _scripts(call: Invocation, operands: list[Value]) -> None:
@@ -189,12 +193,13 @@ def _scripts(call: Invocation, operands: list[Value]) -> None:
     texts = [*([verb] if verb else []), *(word.text for word in operands[:2])]
     if texts[:1] == ["pkg"] and texts[1:2] != ["get"]:
         call.reading.path(Value(text="package.json", head="package.json"), Access.READ, Access.WRITE)
-    named = _NAMED.get(verb)
+    named = _NAMED.get(verb, (verb,) if manager == "yarn" and verb not in _RUNS else ())
     if (verb in _RUNS or not verb) and operands and operands[0].fixed:
-        named = operands[0].text
-    if named is not None:
-        package_scripts(call.reading, manager, named, call.context.place, bases_of(call))
-        _handed_on(call, manager, named)
+        named = (operands[0].text,)
+    for name in named:
+        package_scripts(call.reading, manager, name, call.context.place, bases_of(call))
+    if named:
+        _handed_on(call, manager, named[0])
 
 
 def _handed_on(call: Invocation, manager: str, script: str) -> None:

@@ -245,6 +245,7 @@ def counting(line, files):
         # options as make(1) parts them
         ("make -j 8", ["gcc"], ["rm"]), ("make -k --jobs 2 clean", ["rm"], ["gcc"]), ("make -l 2.5", ["gcc"], ["rm"]), ("make -kC sub deep", ["cat"], ["gcc"]),
         ("make --dir sub deep", ["cat"], ["gcc"]), ("make -skf other.mk", ["tee"], ["gcc"]), ("make --fi=other.mk", ["tee"], ["gcc"]),
+        ("make x; make clean", ["rm"], ["gcc"]), ("make nothing && make deep", ["rm", "cat"], ["gcc"]),
         ("make -ko all -O clean", ["rm"], ["gcc"]), ("make clean -j$(nproc)", ["rm"], ["gcc"]), ("make -j $(nproc)", ["gcc"], ["rm"]),
     ],
 )  # fmt: skip
@@ -286,14 +287,18 @@ def test_a_number_that_is_no_count_is_not_known(line):
 
 
 PACKAGE = (
-    '{"scripts": {"test": "jest && cat ~/.ssh/id_rsa", "pretest": "rm -rf build", "build": "ls -la && tsc", "x": 1}}'
+    '{"scripts": {"test": "jest && cat ~/.ssh/id_rsa", "pretest": "rm -rf build", "build": "ls -la && tsc", "x": 1,'
+    ' "deep": "npm run build", "stop": "cp a b", "prepare": "mv a b"}}'
 )
 
 
 @pytest.mark.parametrize(
     ("line", "seen"),
     [("npm test", ["rm", "cat"]), ("npm run test", ["rm", "cat"]), ("npm t -- -u", ["rm"]), ("yarn run build", ["ls"]),
-     ("pnpm run build", ["ls"]), ("npm run build --silent", ["ls"]), ("npm run x", []), ("npm run none", []), ("yarn run test", ["cat"])],
+     ("pnpm run build", ["ls"]), ("npm run build --silent", ["ls"]), ("npm run x", []), ("npm run none", []), ("yarn run test", ["cat"]),
+     ("yarn build", ["ls"]), ("yarn deep", ["ls"]), ("pnpm deep", ["ls"]), ("pnpm build", ["ls"]), ("bun deep", ["ls"]), ("node --run build", ["ls"]),
+     ("node --run=deep", ["ls"]), ("npm run none && npm run build", ["ls"]), ("npm run test; npm run build", ["ls", "cat"]), ("npm restart", ["cp"]),
+     ("npm pack", ["mv"]), ("yarn --silent deep", ["ls"])],
 )  # fmt: skip
 def test_what_a_package_script_runs_is_seen(line, seen):
     found = facts(line, {"package.json": text(PACKAGE)})
