@@ -18,7 +18,7 @@ from shield.facts.programs.leading import mention_value
 from shield.facts.programs.library import models
 from shield.facts.programs.listed import abbreviated, counted, listed
 from shield.facts.programs.making import SHELL_MARKS, made_of, parted, recipes
-from shield.facts.programs.mention import bases_of, leaves_out, mention
+from shield.facts.programs.mention import MAX_WORD, bases_of, leaves_out, mention
 from shield.facts.programs.model import Option, Use
 from shield.facts.programs.owned import own_program
 from shield.facts.programs.reading import Value
@@ -106,7 +106,7 @@ def _started(call: Invocation, operands: list[Value]) -> None:
 
 def _operands(call: Invocation, operands: list[Value], *accesses: Access) -> None:
     for word in operands:
-        if call.name in _LABELLED and word.fixed and _LABEL.fullmatch(word.text):
+        if call.name in _LABELLED and word.fixed and _labels(word.text):
             continue
         mention(call, word, *accesses)
         call.reading.unknown += [
@@ -134,6 +134,17 @@ def _given(call: Invocation, option: Option, value: Value | None) -> None:
 # `//pkg:target`, `@repository//…`: what these build by name, and no path.
 _LABELLED = frozenset(("bazel", "bazelisk", "buck2", "pants"))
 _LABEL = re.compile(r"-?@{0,2}[\w.~+-]*//[\w./:*+-]*")
+# `deps(//a/...) except kind("cc_.*", //b)`: what stands before and between the labels of a query.
+_QUERY = re.compile(r"[\w \"'.*^$|,()+=-]*")
+
+
+def _labels(text: str) -> bool:
+    """Whether the word is a label, or a query of labels."""
+    if _LABEL.fullmatch(text):
+        return True
+    return "(" in text and len(text) <= MAX_WORD and _QUERY.fullmatch(_LABEL.sub("", text)) is not None
+
+
 # Without a script they run what they are fed, line by line.
 _FED = frozenset(
     ("crystal i", "dune utop", "gleam shell", "kotlin", "kotlinc", "rebar3 shell", "sbt", "stack ghci",
