@@ -75,7 +75,7 @@ def _piece(part: Part, state: State, shell: Shell, fields: Fields) -> None:
         fields.number(source, natural=found.natural, quoted=part.quoted, maybe=found.maybe, integer=True)
     elif isinstance(found, Token) and (part.quoted or (state.split and not found.blank)):
         fields.number(source, natural=True, quoted=part.quoted, maybe=found.maybe, head=found.head)
-    elif isinstance(found, Matching) and found.bases == state.bases and part.quoted:
+    elif isinstance(found, Matching) and found.bases == state.bases and (part.quoted or (found.tame and state.split)):
         fields.value(found.value, quoted=True)
     elif isinstance(found, Secret):
         fields.unknown(found.source, quoted=part.quoted)
