@@ -79,12 +79,20 @@ def _piece(part: Part, state: State, shell: Shell, fields: Fields) -> None:
         fields.value(found.value, quoted=True)
     elif isinstance(found, Secret):
         fields.unknown(found.source, quoted=part.quoted)
+    elif found is None and not part.quoted and (entries := _entries(part, state, shell)) is not None:
+        fields.entries(entries)
     elif found is None and _is_missing(part, state):
         fields.missing(source, quoted=part.quoted, listed=False)
     elif found is None and (otherwise := _otherwise(part, state, shell)) is not None:
         fields.missing(source, quoted=part.quoted, listed=False, otherwise=otherwise)
     else:
         fields.unknown(source, quoted=part.quoted)
+
+
+def _entries(part: Part, state: State, shell: Shell) -> Value | None:
+    """Names that a substitution prints, or nothing: `wc -l $(find src)`."""
+    found = shell.entry(state) if part.kind is PartKind.SUBSTITUTION else None
+    return found.value._replace(many=True, unset=()) if isinstance(found, Matching) else None
 
 
 def _shielded(part: Part, text: str) -> bool:

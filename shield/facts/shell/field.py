@@ -193,6 +193,11 @@ class Fields:
         if not value.many or quoted:
             self._open.whole = value
 
+    def entries(self, value: Value) -> None:
+        """Any number of words, each of which is one of those that `value` stands for."""
+        self.unknown(value.text, quoted=False)
+        self._open.whole = value
+
     def end(self) -> None:
         """The word ends here, and another begins."""
         if self._open.present:

@@ -328,5 +328,8 @@ class _Expansions:
     def output(self, part: Part, state: State) -> Content:
         return self._line.output(part, state, self._frame)
 
+    def entry(self, state: State) -> Content:
+        return self._line.entry(state)
+
     def assign(self, name: str, value: Content, state: State) -> None:
         self._line.assign(name, value, state)

@@ -1,8 +1,8 @@
-"""`for f in $(find …)`: what stands for each of the names that a program prints, and nothing but names."""
+"""`for f in $(find …)`, `wc -l $(git ls-files)`: what stands for names that a program prints, and nothing but names."""
 
 import pytest
 
-from shell_world import HOME, WS, facts, settled
+from shell_world import HOME, WS, accesses, facts, settled
 from shield.facts.made import MadeFile
 
 KEY = f"{HOME}/.ssh/id_rsa"
@@ -49,6 +49,8 @@ def test_a_link_among_them_leads_where_it_leads(line):
         "for f in $(find src); do cd src; cat $f; done", "for f in $(find src); do cat ../$f; done",
         # it is code, or where code is looked for
         "for f in $(find src); do $f; done", "for f in $(find src); do eval $f; done",
+        "cat x$(find src)", 'cat "$(find src)"', "cat $(find src)/../x", "IFS=/; cat $(find src)", "x=$(find src); cat $x",
+        "$(find src)", "env $(find src) ls", "sh $(find src)", "eval $(find src)", "xargs -a $(find src) cat",
         "for PATH in $(find src); do ls; done", "for f in $(find src); do LD_PRELOAD=$f ls; done",
     ],
 )  # fmt: skip
@@ -68,3 +70,28 @@ def test_a_name_that_the_shell_takes_apart_is_not_known(name):
 def test_what_the_line_puts_there_counts(body):
     found = facts(f"for f in $(find src -name '*.py'); do {body}; done", FILES)
     assert KEY in {path.resolved for path in found.paths}
+
+
+@pytest.mark.parametrize(
+    "line", ["wc -l $(find src -name '*.py')", "cat $(grep -rl x src | head -2)", "grep -n x $(find src -type f)"]
+)
+def test_names_as_words_of_a_command(line):
+    found = facts(line, FILES)
+    assert settled(found), found.unknown
+    assert {path.resolved for path in found.paths} == {f"{WS}/src"}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "tee $(find src -name '*.py') < list", "uniq $(find src -name '*.py')", "sort -o $(find src -name '*.py') list",
+        "cp list $(find src -name '*.py')", "sed -i s/a/b/ $(find src -name '*.py')", "echo x > $(find src -name '*.py')",
+    ],
+)  # fmt: skip
+def test_names_that_are_written(line):
+    assert (f"{WS}/src", "write") in accesses(facts(line, FILES))
+
+
+def test_there_may_be_none():
+    """Without a name the command has other words: `find -delete` takes everything."""
+    assert (WS, "delete") in accesses(facts("find $(find src -name '*.x') -delete", FILES))
