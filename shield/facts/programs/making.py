@@ -60,7 +60,7 @@ def made_of(call: Invocation, words: Iterable[Value]) -> None:
 
 def parted(call: Invocation) -> tuple[Value, ...]:
     """The words as make(1) reads them, each option by itself: `-kC sub` as `-k`, `-C`, `sub`, `--fi=x` as `--file=x`,
-    `-j 8` as `-j8`; what is not an option stands where it stood."""
+    `-j 8` as `-j`; what is not an option stands where it stood."""
     words, found = counted(call), list[Value]()
     while words:
         word = words.pop(0)
