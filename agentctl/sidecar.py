@@ -8,7 +8,6 @@ happens. The token's pipe is read by the approver prompt only: this process clos
 import asyncio
 import base64
 import contextlib
-import fcntl
 import json
 import os
 import selectors
@@ -100,12 +99,6 @@ async def find(home: Path) -> Sidecar | None:
             await client.ready()
     except ClientError as error:
         if error.reason is Reason.SERVICE_UNREACHABLE:
-            if _is_claimed(home):
-                raise ClientError(
-                    f"a Shield runs on `{home}` and does not answer on `{endpoint.socket}`, where it is looked for;"
-                    " if it has just been started try again, else take `socket` and `tcp` out of its shield.toml",
-                    reason=error.reason,
-                ) from None
             return None
         if error.reason is Reason.AUTH_INVALID and token is not None:
             file = home / "tokens" / "agent.token"
@@ -114,23 +107,6 @@ async def find(home: Path) -> Sidecar | None:
             ) from None
         raise
     return Sidecar(endpoint=endpoint, token=token, embedded=False, public_key=pinned_key(home))
-
-
-def _is_claimed(home: Path) -> bool:
-    """Whether a running Shield holds the lock of this home."""
-    try:
-        lock = os.open(home / "run" / "shield.lock", os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    finally:
-        os.close(lock)
-    return False
 
 
 def start(

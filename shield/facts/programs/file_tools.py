@@ -241,8 +241,18 @@ def _shown(call: Invocation) -> bool:
     return True
 
 
+def _chart(call: Invocation) -> bool:
+    """helm: links within a chart are followed, and what they lead to is a part of it (its `sympath.Walk`)."""
+    charts = call.operands if call.name.endswith(" lint") else call.operands[-1:]
+    for operand in charts or [Value(text=".", head=".")]:
+        if "://" not in operand.text:
+            call.reading.path(operand, Access.READ, recursive=True, look=Look(follows=True))
+    return False
+
+
 FILE_TOOLS: Mapping[str, Special] = MappingProxyType(
     {
+        "chart": _chart,
         "dd": _dd,
         "copy": _copy,
         "mode": _mode,

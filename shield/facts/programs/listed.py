@@ -7,9 +7,29 @@ from shield.facts.programs.model import Option, Use
 from shield.facts.programs.reading import Value
 from shield.types import Operation, RunsCode
 
-__all__ = ["abbreviated", "listed"]
+__all__ = ["abbreviated", "counted", "listed"]
 
 _CODE = frozenset((Use.CODE, Use.COMMAND, Use.PROGRAM, Use.SHELL))
+
+
+def counted(call: Invocation) -> list[Value]:
+    """The words, in which a one stands for an integer of unknown value that is, or ends, the value of an option that
+    names no file: to none of these programs another one means more."""
+    found: list[Value] = []
+    for word in call.words:
+        if word.digits and word.bare == word.head:
+            before = found[-1].text if found and found[-1].fixed and not word.head else ""
+            if (name := word.head or before).startswith("-") and name != "-" and not _names(call, name):
+                word = Value(text=word.head + "1", head=word.head + "1")  # noqa: PLW2901 - the word, as it is read
+        found.append(word)
+    return found
+
+
+def _names(call: Invocation, text: str) -> bool:
+    """Whether an option of these letters, or of this name, may take the name of a file or a place."""
+    names = [text.partition("=")[0], *(f"-{letter}" for letter in text[1:] if not text.startswith("--"))]
+    uses = [option.value for option in map(call.model.options.get, names) if option is not None]
+    return any(use not in (None, Use.TEXT) for use in uses)
 
 
 def listed(call: Invocation, word: Value, words: list[Value]) -> list[tuple[Option, Value | None]]:

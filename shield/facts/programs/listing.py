@@ -19,9 +19,10 @@ from shield.facts.programs.git.names import tracked_names
 from shield.facts.programs.reading import Listing, Value
 from shield.types import CommandFact, Origin, RunsCode
 
-__all__ = ["filtered", "linked", "printed_by_find", "printed_by_grep", "printed_by_walk", "taken_apart"]
+__all__ = ["filtered", "linked", "printed_by_find", "printed_by_grep", "printed_by_walk", "split_up", "taken_apart"]
 
 _ODD = frozenset(" \t\n\v\f\r'\"\\")
+_GLOB = frozenset("*?[")
 # What may begin a name that stands for itself wherever it is read, and what else may not be in it.
 _TAME = re.compile(r"[A-Za-z0-9_.][^:=]*\Z")
 _MAX_TOP = 10_000
@@ -119,13 +120,29 @@ def _chosen(listing: Listing, words: Sequence[str]) -> Listing:
     return listing if look.follows or look.only else listing._replace(look=replace(look, only=endings))
 
 
-def taken_apart(listing: Listing, place: Place, bases: Sequence[str | None], *, nul: bool) -> Value | None:
-    """A word of the command that xargs starts with these names; None where it may get other words than these."""
+def split_up(listing: Listing, place: Place, bases: Sequence[str | None]) -> Value | None:
+    """A word that `$(…)` becomes without quotes; None where one may be more, or stand for other names."""
+    tops = () if listing.index_file is not None else listing.roots
+    for base in bases:
+        for root in tops:
+            top = resolve_path(root.text, place, base=base, expand_tilde=False).path
+            if top is None or set(root.text) & _GLOB or holds_name(top, place, _is_glob):
+                return None
+    return taken_apart(listing, place, bases, nul=False, without=_GLOB)
+
+
+def taken_apart(
+    listing: Listing, place: Place, bases: Sequence[str | None], *, nul: bool, without: frozenset[str] = frozenset()
+) -> Value | None:
+    """A word of the command that xargs starts with these names; None where it may get other words than these.
+    `without`: what no name of an index may hold besides."""
     if listing.nul is not nul:
         return None
     if listing.index_file is not None:
         names = tracked_names(listing.index_file, listing.within, place)
         if names is None or not all(_TAME.match(name) and (nul or _unquoted(name)) for name in names):
+            return None
+        if any(without & set(name) for name in names):
             return None
         for patterns in listing.only:
             names = tuple(name for name in names if any(fnmatchcase(name, pattern) for pattern in patterns))
@@ -137,6 +154,10 @@ def taken_apart(listing: Listing, place: Place, bases: Sequence[str | None], *, 
             if top is None or holds_name(top, place, matches) or (listing.bare and not _tame_top(top, place)):
                 return None
     return listing.value
+
+
+def _is_glob(path: str) -> bool:
+    return bool(_GLOB & set(posixpath.basename(path)))
 
 
 def _is_odd(path: str) -> bool:

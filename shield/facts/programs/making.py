@@ -8,16 +8,30 @@ from shield.facts.programs.cleared import emptied
 from shield.facts.programs.forwarding import glimpse
 from shield.facts.programs.handed import hands_program
 from shield.facts.programs.invocation import Invocation
+from shield.facts.programs.listed import counted
 from shield.facts.programs.mention import bases_of
 from shield.facts.programs.reading import Value
 from shield.facts.programs.recipes import deleting, made_by_rules, rules_of
 from shield.types import RunsCode
 
-__all__ = ["SHELL_MARKS", "made_of", "recipes"]
+__all__ = ["SHELL_MARKS", "made_of", "parted", "recipes"]
 
 # make(1) hands the values of its variables and most of its recipes to a shell.
 SHELL_MARKS: Final = frozenset("$`;|&<>\n")
-_MAKE_VALUES = frozenset(("-C", "--directory", "-I", "--include-dir", "-o", "--old-file", "-W", "--what-if", "--eval"))
+# What takes a value, by its long name; a number alone may follow those that count.
+_SHORT = {
+    "C": "--directory", "I": "--include-dir", "o": "--old-file", "W": "--what-if", "E": "--eval", "f": "--file",
+}  # fmt: skip
+_VALUED = frozenset((*_SHORT.values(), "--makefile", "--assume-old", "--new-file", "--assume-new"))
+_COUNTING = {"j": "--jobs", "l": "--load-average"}
+_JOINED = frozenset((*_COUNTING.values(), "--max-load", "--output-sync", "--debug", "--shuffle"))
+_OTHERS = """
+--always-make --environment-overrides --help --ignore-errors --just-print --keep-going --dry-run --recon
+--no-builtin-rules --no-builtin-variables --no-print-directory --no-keep-going --print-data-base --print-directory
+--question --quiet --silent --no-silent --stop --touch --trace --version --warn-undefined-variables
+--check-symlink-times --no-jobserver --jobserver-auth --jobserver-fds --jobserver-style --sync-mutex
+"""
+_LONG: Final = (*sorted(_VALUED), *sorted(_JOINED), *_OTHERS.split())
 _SHELL_CALL = re.compile(r"\$[({]shell\s+([^(){}]*)[)}]")
 
 
@@ -44,6 +58,58 @@ def made_of(call: Invocation, words: Iterable[Value]) -> None:
             call.reading.nested += glimpse(call.name, [*_SHELL_CALL.findall(value), *_recipe(value)])
 
 
+def parted(call: Invocation) -> tuple[Value, ...]:
+    """The words as make(1) reads them, each option by itself: `-kC sub` as `-k`, `-C`, `sub`, `--fi=x` as `--file=x`,
+    `-j 8` as `-j`; what is not an option stands where it stood."""
+    words, found = counted(call), list[Value]()
+    while words:
+        word = words.pop(0)
+        text = word.text
+        if not word.fixed or not text.startswith("-") or text == "-":
+            found.append(word)
+        elif text == "--":
+            return (*found, word, *words)
+        elif text.startswith("--"):
+            name, equals, value = text.partition("=")
+            name = _whole(name)
+            found.append(Value(text=name + equals + value, head=name + equals + value))
+            if name in _VALUED and not equals and words:
+                found.append(words.pop(0))
+            elif name in (*_COUNTING.values(), "--max-load") and not equals and _counts(words):
+                words.pop(0)
+        else:
+            found += _letters(text, words)
+    return tuple(found)
+
+
+def _letters(text: str, words: list[Value]) -> list[Value]:
+    found: list[Value] = []
+    for at, letter in enumerate(text[1:], 2):
+        if letter in _SHORT:
+            found.append(Value(text="-" + letter, head="-" + letter))
+            if text[at:]:
+                found.append(Value(text=text[at:], head=text[at:]))
+            elif words:
+                found.append(words.pop(0))
+            return found
+        if letter in _COUNTING or letter == "O":
+            if letter in _COUNTING and not text[at:] and _counts(words):
+                words.pop(0)
+            return [*found, Value(text=f"-{letter}{text[at:]}", head=f"-{letter}{text[at:]}")]
+        found.append(Value(text="-" + letter, head="-" + letter))
+    return found
+
+
+def _whole(name: str) -> str:
+    """An option by its full name, of which `name` may be the beginning (getopt_long(3))."""
+    close = [each for each in _LONG if each.startswith(name)]
+    return name if name in _LONG or len(close) != 1 else close[0]
+
+
+def _counts(words: list[Value]) -> bool:
+    return bool(words) and words[0].fixed and words[0].text[:1].isdigit()
+
+
 def recipes(call: Invocation) -> None:
     """What the rules of the makefile say of the targets."""
     targets: list[str] = []
@@ -58,9 +124,7 @@ def recipes(call: Invocation) -> None:
             files.append(words.pop(0))
         elif name in ("--file", "--makefile") and equals:
             files.append(Value(text=value, known=word.fixed))
-        elif text.startswith("-f") and len(text) > 2:
-            files.append(Value(text=text[2:], known=word.fixed))
-        elif text in _MAKE_VALUES and words:
+        elif (text in _VALUED or text[1:] in _SHORT) and words:
             words.pop(0)
         elif equals and not text.startswith("-"):
             given[name.rstrip(":?+")] = value

@@ -7,6 +7,7 @@ others go by.
 """
 
 import re
+from typing import Final
 
 from shield.facts.paths import resolve_path
 from shield.facts.programs.invocation import Invocation
@@ -15,9 +16,9 @@ from shield.facts.programs.meant import meant
 from shield.facts.programs.reading import Value
 from shield.types import Access
 
-__all__ = ["bases_of", "leaves_out", "mention"]
+__all__ = ["MAX_WORD", "bases_of", "leaves_out", "mention"]
 
-_MAX_WORD = 4_096
+MAX_WORD: Final = 4_096
 _LEAVES_OUT = re.compile(r"--?(?:[a-z]+-)*(?:exclude|ignore|omit|skip)s?(?:-(?:dir|glob|pattern)s?)?")
 
 
@@ -34,7 +35,7 @@ def mention(call: Invocation, word: Value, *accesses: Access, doubtful: bool = F
         reading.path(word, *(accesses or (Access.READ,)))
         return
     text = word.text
-    if len(text) > _MAX_WORD:
+    if len(text) > MAX_WORD:
         reading.unknown.append("a word of the command is too long to be looked at")
         return
     if not text.startswith("-") or text == "-":

@@ -21,6 +21,7 @@ from shield.facts.programs.mention import bases_of, mention
 from shield.facts.programs.model import Use
 from shield.facts.programs.owned import own_program
 from shield.facts.programs.reading import Value
+from shield.facts.programs.recipes import package_scripts
 from shield.facts.programs.requirements import read_requirements
 from shield.facts.programs.scripts import run_script
 from shield.facts.programs.sources import SOURCES, Source
@@ -242,10 +243,18 @@ def _bare_install(call: Invocation) -> bool:
     """yarn, pnpm: without a subcommand they install."""
     if call.operands:
         known = call.operands[0].fixed and call.model.sub(call.operands[0].text) is not None
+        if not known:
+            _named(call)
         return not known and starts_by_name(call, call.operands, system=_tool(call) == "pnpm")
     if call.arguments.has("-v", "--version", "-h", "--help"):
         return True
     return _install(call)
+
+
+def _named(call: Invocation) -> None:
+    """`yarn NAME`, `pnpm NAME`, `bun NAME`: what the script of that name runs."""
+    if call.operands[0].fixed:
+        package_scripts(call.reading, _tool(call), call.operands[0].text, call.context.place, bases_of(call))
 
 
 def _yarn_workspace(call: Invocation) -> bool:
@@ -263,6 +272,7 @@ def _bun(call: Invocation) -> bool:
         return False
     if call.operands[0].text == "-":
         call.reading.run(RunsCode.INLINE)
+    _named(call)
     if starts_by_name(call, call.operands, system=False):
         return True
     for word in call.operands:

@@ -16,9 +16,9 @@ from shield.facts.programs.handed import hands_code, hands_program
 from shield.facts.programs.invocation import Invocation, Special, read_invocation
 from shield.facts.programs.leading import mention_value
 from shield.facts.programs.library import models
-from shield.facts.programs.listed import abbreviated, listed
-from shield.facts.programs.making import SHELL_MARKS, made_of, recipes
-from shield.facts.programs.mention import bases_of, leaves_out, mention
+from shield.facts.programs.listed import abbreviated, counted, listed
+from shield.facts.programs.making import SHELL_MARKS, made_of, parted, recipes
+from shield.facts.programs.mention import MAX_WORD, bases_of, leaves_out, mention
 from shield.facts.programs.model import Option, Use
 from shield.facts.programs.owned import own_program
 from shield.facts.programs.reading import Value
@@ -32,6 +32,7 @@ __all__ = ["PROJECT"]
 def _project(call: Invocation) -> bool:
     """Options of the entry as it says; every other word is looked through for paths. The first operand may be a
     subcommand of the entry, which then says how the rest is read."""
+    call.words = tuple(counted(call))
     reading, words = call.reading, list(call.words)
     operands: list[Value] = []
     edits = empties = False
@@ -105,7 +106,7 @@ def _started(call: Invocation, operands: list[Value]) -> None:
 
 def _operands(call: Invocation, operands: list[Value], *accesses: Access) -> None:
     for word in operands:
-        if call.name in _LABELLED and word.fixed and _LABEL.fullmatch(word.text):
+        if call.name in _LABELLED and word.fixed and _labels(word.text):
             continue
         mention(call, word, *accesses)
         call.reading.unknown += [
@@ -133,6 +134,17 @@ def _given(call: Invocation, option: Option, value: Value | None) -> None:
 # `//pkg:target`, `@repository//…`: what these build by name, and no path.
 _LABELLED = frozenset(("bazel", "bazelisk", "buck2", "pants"))
 _LABEL = re.compile(r"-?@{0,2}[\w.~+-]*//[\w./:*+-]*")
+# `deps(//a/...) except kind("cc_.*", //b)`: what stands before and between the labels of a query.
+_QUERY = re.compile(r"[\w \"'.*^$|,()+=-]*")
+
+
+def _labels(text: str) -> bool:
+    """Whether the word is a label, or a query of labels."""
+    if _LABEL.fullmatch(text):
+        return True
+    return "(" in text and len(text) <= MAX_WORD and _QUERY.fullmatch(_LABEL.sub("", text)) is not None
+
+
 # Without a script they run what they are fed, line by line.
 _FED = frozenset(
     ("crystal i", "dune utop", "gleam shell", "kotlin", "kotlinc", "rebar3 shell", "sbt", "stack ghci",
@@ -177,7 +189,11 @@ def _plugins(call: Invocation, goals: list[Value]) -> None:
 
 _MANAGERS = frozenset(("bun", "npm", "pnpm", "yarn"))
 _RUNS = frozenset(("run", "run-script", "rum", "urn"))
-_NAMED = {"t": "test", "tst": "test", "test": "test", "start": "start", "stop": "stop", "restart": "restart"}
+# What comes before and after each belongs to it; a restart is a stop and a start where it has no script of its own.
+_NAMED = {
+    "t": ("test",), "tst": ("test",), "test": ("test",), "start": ("start",), "stop": ("stop",),
+    "restart": ("restart", "stop", "start"), "pack": ("pack", "prepare"), "version": ("version",),
+}  # fmt: skip
 
 
 def _scripts(call: Invocation, operands: list[Value]) -> None:
@@ -188,12 +204,13 @@ def _scripts(call: Invocation, operands: list[Value]) -> None:
     texts = [*([verb] if verb else []), *(word.text for word in operands[:2])]
     if texts[:1] == ["pkg"] and texts[1:2] != ["get"]:
         call.reading.path(Value(text="package.json", head="package.json"), Access.READ, Access.WRITE)
-    named = _NAMED.get(verb)
+    named = _NAMED.get(verb, (verb,) if manager == "yarn" and verb not in _RUNS else ())
     if (verb in _RUNS or not verb) and operands and operands[0].fixed:
-        named = operands[0].text
-    if named is not None:
-        package_scripts(call.reading, manager, named, call.context.place, bases_of(call))
-        _handed_on(call, manager, named)
+        named = (operands[0].text,)
+    for name in named:
+        package_scripts(call.reading, manager, name, call.context.place, bases_of(call))
+    if named:
+        _handed_on(call, manager, named[0])
 
 
 def _handed_on(call: Invocation, manager: str, script: str) -> None:
@@ -232,6 +249,7 @@ def _use(call: Invocation, use: Use, value: Value) -> None:
 
 
 def _make(call: Invocation) -> bool:
+    call.words = parted(call)
     made_of(call, call.words)
     _project(call)
     recipes(call)

@@ -38,6 +38,7 @@ class Value(NamedTuple):
     source: str | None = None
     number: bool = False  # an integer of unknown value, zero or more: neither an option nor a path of its own making
     unset: "tuple[Value, ...] | None" = None
+    digits: bool = False  # what is not known of it is integers and nothing else: `-j$(nproc)`
 
     @property
     def shown(self) -> str:

@@ -42,6 +42,9 @@ class Shell(Protocol):
     def assign(self, name: str, value: Content, state: State) -> None:
         """Give a variable its value."""
 
+    def entry(self, state: State) -> Content:
+        """One of the names that the substitution which was followed last prints, if it prints names alone."""
+
 
 def content(part: Part, state: State, shell: Shell) -> Content:
     """What one piece of a word stands for, quoted or not."""

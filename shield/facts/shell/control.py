@@ -223,7 +223,8 @@ class Control:
                 items = None
             elif single:
                 common = content(word[0], state, self._walk.shell(frame))
-                common = Number(natural=common.natural) if isinstance(common, Number) and state.split else None
+                number = Number(natural=common.natural) if isinstance(common, Number) and state.split else None
+                common = number or (self._walk.entry(state) if common is None else None)
                 items = None
             else:
                 common, items = None, self._contents(self._walk.values(word, state, frame), state, frame)

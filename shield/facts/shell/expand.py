@@ -72,19 +72,27 @@ def _piece(part: Part, state: State, shell: Shell, fields: Fields) -> None:
         elif found:
             fields.unknown(source, quoted=False)
     elif isinstance(found, Number) and not found.several and (state.split or part.quoted):
-        fields.number(source, natural=found.natural, quoted=part.quoted, maybe=found.maybe)
+        fields.number(source, natural=found.natural, quoted=part.quoted, maybe=found.maybe, integer=True)
     elif isinstance(found, Token) and (part.quoted or (state.split and not found.blank)):
         fields.number(source, natural=True, quoted=part.quoted, maybe=found.maybe, head=found.head)
-    elif isinstance(found, Matching) and found.bases == state.bases and part.quoted:
+    elif isinstance(found, Matching) and found.bases == state.bases and (part.quoted or (found.tame and state.split)):
         fields.value(found.value, quoted=True)
     elif isinstance(found, Secret):
         fields.unknown(found.source, quoted=part.quoted)
+    elif found is None and not part.quoted and (entries := _entries(part, state, shell)) is not None:
+        fields.entries(entries)
     elif found is None and _is_missing(part, state):
         fields.missing(source, quoted=part.quoted, listed=False)
     elif found is None and (otherwise := _otherwise(part, state, shell)) is not None:
         fields.missing(source, quoted=part.quoted, listed=False, otherwise=otherwise)
     else:
         fields.unknown(source, quoted=part.quoted)
+
+
+def _entries(part: Part, state: State, shell: Shell) -> Value | None:
+    """Names that a substitution prints, or nothing: `wc -l $(find src)`."""
+    found = shell.entry(state) if part.kind is PartKind.SUBSTITUTION else None
+    return found.value._replace(many=True, unset=()) if isinstance(found, Matching) else None
 
 
 def _shielded(part: Part, text: str) -> bool:

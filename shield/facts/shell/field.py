@@ -36,6 +36,7 @@ class _Field:
     foreign: bool = False  # what is not known of it is more than what is missing
     leading: bool = False
     fleeting: bool = False  # a part of it may come to nothing
+    counted: bool = True  # every part that is not known is an integer, and none begins the word with a dash
     pipe: bool = False
     whole: Value | None = None  # the field is this value and nothing else
 
@@ -61,7 +62,10 @@ class _Field:
         if number and self.fleeting and not self.solid:
             return Value(text=text, known=False, many=True, head=head, bare=bare, number=True, unset=())
         unset = None if self.foreign else self._without(globs=globs)
-        return Value(text=text, known=False, many=self.many, head=head, bare=bare, number=number, unset=unset)
+        digits = self.counted and not self.many and not self.fleeting
+        return Value(
+            text=text, known=False, many=self.many, head=head, bare=bare, number=number, unset=unset, digits=digits
+        )
 
     def _without(self, *, globs: bool) -> tuple[Value, ...]:
         if not self.solid:
@@ -128,7 +132,7 @@ class Fields:
         here.bare.append(seen)
         if here.known:
             here.head.append(seen)
-        here.known = False
+        here.known = here.counted = False
         here.present = here.foreign = True
         here.many |= not quoted
 
@@ -137,7 +141,7 @@ class Fields:
         `otherwise`: the text that then stands for it, one word."""
         here = self._open
         here.text.append(source)
-        here.known = False
+        here.known = here.counted = False
         here.present = True
         here.many |= listed or not quoted
         here.solid |= (quoted and not listed) or bool(otherwise)
@@ -145,10 +149,13 @@ class Fields:
             here.bare.append(otherwise)
             here.pattern.append(escaped(otherwise))
 
-    def number(self, source: str, *, natural: bool, quoted: bool, maybe: bool, head: str = "") -> None:
+    def number(
+        self, source: str, *, natural: bool, quoted: bool, maybe: bool, head: str = "", integer: bool = False
+    ) -> None:
         """An integer of unknown value, or a text that begins with `head` and, if it is `natural`, with no dash.
-        `maybe`: or nothing; the word is none then, unless it is `quoted`."""
+        `maybe`: or nothing; the word is none then, unless it is `quoted`. `integer`: it surely is one."""
         here = self._open
+        here.counted &= integer and (natural or any(here.text))
         here.leading = here.leading or (natural and here.known and not any(here.text))
         here.text.append(source)
         here.bare.append(head)
@@ -164,7 +171,7 @@ class Fields:
         here = self._open
         here.pipe = here.known
         here.text.append(source)
-        here.known = False
+        here.known = here.counted = False
         here.present = here.foreign = True
 
     def value(self, value: Value, *, quoted: bool) -> None:
@@ -173,11 +180,23 @@ class Fields:
             self.expanded(value.text, quoted=quoted)
             return
         if value.number:
-            self.number(value.text, natural=True, quoted=quoted and not value.many, maybe=value.many, head=value.head)
+            self.number(
+                value.text,
+                natural=True,
+                quoted=quoted and not value.many,
+                maybe=value.many,
+                head=value.head,
+                integer=value.digits and not value.head,
+            )
             return
         self.unknown(value.text, quoted=quoted and not value.many)
         if not value.many or quoted:
             self._open.whole = value
+
+    def entries(self, value: Value) -> None:
+        """Any number of words, each of which is one of those that `value` stands for."""
+        self.unknown(value.text, quoted=False)
+        self._open.whole = value
 
     def end(self) -> None:
         """The word ends here, and another begins."""

@@ -33,7 +33,7 @@ _FOREIGN = (Origin.WORKSPACE, Origin.TEMP)
 
 def read_called(called: Called, words: tuple[Value, ...], place: Place, state: State, frame: Frame) -> Reading:
     """What the command does with `words`, those behind its name."""
-    fleeting = [index for index, word in enumerate(words) if word.number and word.many]
+    fleeting = [index for index, word in enumerate(words) if word.many and (word.number or word.roots is not None)]
     if fleeting:
         reading = _each(called, words, fleeting, place, state, frame)
     else:
@@ -56,7 +56,7 @@ def _each(
     called: Called, words: tuple[Value, ...], fleeting: list[int], place: Place, state: State, frame: Frame
 ) -> Reading:
     """All that the command may do with words some of which may be none: `sort -S $(wc -l <x) -k --output=y`."""
-    present = [word._replace(many=False, unset=None) if word.number else word for word in words]
+    present = [word._replace(many=False, unset=None) if index in fleeting else word for index, word in enumerate(words)]
     reading = _read(called, tuple(present), place, state, frame)
     if len(fleeting) > _MAX_FLEETING:
         reading.code = True

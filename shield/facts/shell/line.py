@@ -6,7 +6,7 @@ from itertools import zip_longest
 
 from shield.facts.paths import resolve_path
 from shield.facts.place import Place
-from shield.facts.programs.listing import filtered
+from shield.facts.programs.listing import filtered, split_up
 from shield.facts.programs.model import Model
 from shield.facts.programs.reading import Listing, Reading, Value
 from shield.facts.shell.calls import Calls
@@ -35,7 +35,7 @@ from shield.facts.shell.settings import Settings
 from shield.facts.shell.simple import Simples, reads_nothing_else
 from shield.facts.shell.tilde import Mode
 from shield.facts.shell.touched import rewritten
-from shield.facts.shell.variables import OWN_VARIABLES, Content, State, join
+from shield.facts.shell.variables import OWN_VARIABLES, Content, Matching, State, join
 from shield.types import Access, CommandFact, HostFact, Operation, Origin, PathFact
 
 __all__ = ["Line"]
@@ -62,6 +62,7 @@ class Line:
         self._control = Control(self)
         self._traps: list[str] = []
         self._ever: State | None = None  # what held at any time
+        self._listing: Listing | None = None  # what the newest pipeline in a substitution prints
 
     @property
     def commands(self) -> list[CommandFact]:
@@ -213,7 +214,9 @@ class Line:
         for stage, following in zip_longest(pipeline.stages, pipeline.stages[1:]):
             seen = len(commands)
             self.command(stage, state.copy(), inner)
+            names = self._names(stage, seen, inner.names, frame)
             if following is None:
+                self._listing = names
                 break
             output = self._printed(stage, seen, state)
             inner = inner._replace(
@@ -221,7 +224,7 @@ class Line:
                 fetched=inner.fetched or any(Operation.NETWORK in fact.operations for fact in commands[seen:]),
                 fed=output if isinstance(output, str) else None,
                 whole=reads_nothing_else(following),
-                names=self._names(stage, seen, inner.names, frame),
+                names=names,
             )
         return Done(state, state)
 
@@ -281,18 +284,27 @@ class Line:
     def shell(self, frame: Frame) -> Shell:
         return _Expansions(self, frame)
 
+    def entry(self, state: State) -> Content:
+        """One of the names that the substitution which was followed last prints, if it prints names alone."""
+        if self._listing is None or not state.split:
+            return None
+        value = split_up(self._listing, self.place, state.bases)
+        return Matching(value, state.bases, tame=True) if value is not None else None
+
     def output(self, part: Part, state: State, frame: Frame) -> Content:
         """Follow the commands of a substitution; what they print, if that is known."""
         if part.script is None or frame.depth >= MAX_DEPTH:
             self.doubt("nested too deep")
             return None
         seen = len(self._record.commands)
+        self._listing = None
         self.script(part.script, state.copy(), frame.apart()._replace(depth=frame.depth + 1, whole=False))
         lists = part.script.lists
         if len(lists) != 1 or len(lists[0].pipelines) != 1 or lists[0].background:
             return None
         stages = lists[0].pipelines[0].stages
         if len(stages) == 1:
+            self._listing = self._names(stages[0], seen, None, frame)
             return self._printed(stages[0], seen, state)
         # of a pipeline only what its last command prints: a number, if it prints nothing else
         last = stages[-1]
@@ -315,6 +327,9 @@ class _Expansions:
 
     def output(self, part: Part, state: State) -> Content:
         return self._line.output(part, state, self._frame)
+
+    def entry(self, state: State) -> Content:
+        return self._line.entry(state)
 
     def assign(self, name: str, value: Content, state: State) -> None:
         self._line.assign(name, value, state)

@@ -37,13 +37,13 @@ class Scripted:
 
     def __init__(self, follow: Follow) -> None:
         self._follow = follow
-        self._seen: set[str] = set()
+        self._seen: set[tuple[str | None, str]] = set()
         self._bytes = 0
 
     def add(self, nested: Nested, state: State, frame: Frame, record: Record) -> None:
         """Add what the script of `nested` shows to `record`."""
         text = nested.words[0].text if nested.words and nested.words[0].fixed else ""
-        key = nested.file or text
+        key = (nested.file, text)  # a makefile, a package.json has several
         self._bytes += len(text)
         if not text or key in self._seen or len(self._seen) >= _MAX_SCRIPTS or self._bytes > _MAX_BYTES:
             return

@@ -101,10 +101,12 @@ class Keyed(NamedTuple):
 
 
 class Matching(NamedTuple):
-    """One of the names that a pattern stood for when the shell stood at `bases`."""
+    """One of the names that a pattern stood for, or a command printed, when the shell stood at `bases`. `tame`: it is
+    one word without quotes, too."""
 
     value: Value
     bases: tuple[str | None, ...]
+    tame: bool = False
 
 
 class Attribute(Enum):

@@ -320,17 +320,6 @@ def test_find_takes_what_answers_and_nothing_else(place):
         asyncio.run(find(place / "home"))
 
 
-def test_a_shield_that_listens_elsewhere_is_named(place):
-    """Starting another one beside it could only fail, with words that help nobody."""
-    (place / "sock").mkdir(mode=0o700)
-    toml = place / "home" / "shield.toml"
-    toml.write_text(f'[workspaces]\nroots = ["{place}/ws"]\n[service]\nsocket = "{place}/sock/s"\n')
-    with started(place), pytest.raises(ClientError, match="take `socket` and `tcp` out of its") as caught:
-        asyncio.run(find(place / "home"))
-    assert "home/run/shield.sock" in caught.value.detail
-    assert asyncio.run(find(place / "home")) is None
-
-
 def test_ones_own_home_directory_is_no_workspace(place):
     user = environ(place) | {"HOME": str(place)}
     with pytest.raises(SidecarError, match="is or holds your home directory"):

@@ -378,3 +378,17 @@ def test_a_rebase_that_goes_on_runs_what_its_list_says(ws):
     run(ws, "git rebase --continue")
     assert (ws / "ran").exists()
     assert facts("git rebase --continue").commands[0].runs_code is RunsCode.FETCHED
+
+
+@pytest.mark.parametrize(
+    ("line", "quiet"),
+    [
+        ("git stash list && git stash show -p", True),
+        ("git stash show; git status", True),
+        ("git stash push list; git status", False),
+        ("git stash; git stash show", False),
+    ],
+)
+def test_looking_at_what_was_put_aside_puts_nothing_into_the_index(line, quiet):
+    """A later command would else find a repository there that is not looked at (`stages`)."""
+    assert (facts(line).commands[-1].runs_code is RunsCode.NONE) is quiet

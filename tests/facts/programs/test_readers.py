@@ -33,6 +33,16 @@ def test_names_behind_links_are_names_elsewhere(line, follows):
     assert not any("credential" in fact.categories for fact in found.paths)
 
 
+@pytest.mark.parametrize(
+    "line", ["helm template ./chart", "helm template x chart", "helm lint chart", "helm show all chart"]
+)
+def test_what_a_chart_links_to_is_a_part_of_it(line):
+    files = {"chart/Chart.yaml": MadeFile(), "/usr/bin/helm": MadeFile(mode=0o755)}
+    away = {"chart/templates/x": MadeFile(symlink="/home/user/.ssh/id_rsa"), "/home/user/.ssh/id_rsa": MadeFile()}
+    assert not any("credential" in fact.categories for fact in facts(line, files).paths)
+    assert any("credential" in fact.categories for fact in facts(line, {**files, **away}).paths)
+
+
 def test_a_name_that_begins_with_a_dash_may_be_an_option():
     line = "md5sum *"
     assert not facts(line, {"a": MadeFile()}).unknown

@@ -5,14 +5,15 @@ from dataclasses import replace
 
 import pytest
 
-from shell_world import HOME, WS, facts, names, place
+from shell_world import HOME, WS, facts, names, place, settled
 from shield.actions.registry import lookup
 from shield.actions.request import make_action
 from shield.facts.compute import compute
 from shield.facts.files import identities
 from shield.facts.local import LocalFiles
-from shield.facts.made import MadeFile
+from shield.facts.made import PLAIN_PROGRAMS, MadeFile, MadeFiles
 from shield.facts.programs.scripts import MAX_SCRIPT, language_of, script_text
+from shield.facts.shell import analyse
 from shield.facts.snapshot import Snapshot
 from shield.types import Dynamic, FileRole, RunsCode
 
@@ -228,6 +229,12 @@ other:
 """
 
 
+def counting(line, files):
+    """As on a machine that has these, too."""
+    made = MadeFiles(files, programs=PLAIN_PROGRAMS | {"cmake", "nproc"})
+    return analyse(line, replace(place(), files=made))
+
+
 @pytest.mark.parametrize(
     ("line", "seen", "unseen"),
     [
@@ -235,11 +242,16 @@ other:
         ("make inline", ["cat"], ["rm"]), ("make -j4 clean V=1", ["rm"], ["gcc"]), ("make -C sub deep", ["cat"], ["gcc"]),
         ("make -f other.mk", ["tee"], ["gcc"]), ("make -fother.mk", ["tee"], ["gcc"]), ("make CLEAN=id clean", ["id"], ["rm"]),
         ("make nothing", [], ["rm", "gcc", "cat"]),
+        # options as make(1) parts them
+        ("make -j 8", ["gcc"], ["rm"]), ("make -k --jobs 2 clean", ["rm"], ["gcc"]), ("make -l 2.5", ["gcc"], ["rm"]), ("make -kC sub deep", ["cat"], ["gcc"]),
+        ("make --dir sub deep", ["cat"], ["gcc"]), ("make -skf other.mk", ["tee"], ["gcc"]), ("make --fi=other.mk", ["tee"], ["gcc"]),
+        ("make x; make clean", ["rm"], ["gcc"]), ("make nothing && make deep", ["rm", "cat"], ["gcc"]),
+        ("make -ko all -O clean", ["rm"], ["gcc"]), ("make clean -j$(nproc)", ["rm"], ["gcc"]), ("make -j $(nproc)", ["gcc"], ["rm"]),
     ],
 )  # fmt: skip
 def test_what_a_rule_runs_is_seen(line, seen, unseen):
     files = {"Makefile": text(MAKEFILE), "sub/Makefile": text(MAKEFILE), "other.mk": text("x:\n\ttee y\n")}
-    found = facts(line, files)
+    found = counting(line, files)
     assert set(seen) <= set(names(found)), names(found)
     assert not set(unseen) & set(names(found))
     assert found.parsed
@@ -255,15 +267,38 @@ def test_rules_are_bounded():
     assert len(facts("make", {"Makefile": text(many)}).commands) < 2_000
 
 
+@pytest.mark.parametrize("count", ["-j$(nproc)", "-j $(nproc)", '-j"$(nproc)"', "--jobs=$(nproc)", "-j$(($(nproc)-1))"])
+def test_how_many_jobs_a_build_runs_is_no_question(count):
+    files = {"Makefile": text("all:\n\techo x\n")}
+    for line in (f"make {count} all", f"cmake --build build {count}", f"cargo build {count}"):
+        assert settled(counting(line, files)), line
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "make -C$(nproc)", "make -f $(nproc)", "make $(nproc)", "make -j$(cat x)", "make -j$x", "pytest $(nproc)",
+        "cmake -B$(nproc)", "cargo build --target-dir=$(nproc)", "make -j $(($(nproc)-1))",
+        "make -j$(wc -l < x)",
+    ],
+)  # fmt: skip
+def test_a_number_that_is_no_count_is_not_known(line):
+    assert not settled(counting(line, {"Makefile": text("all:\n\techo x\n"), "x": text("1\n")})), line
+
+
 PACKAGE = (
-    '{"scripts": {"test": "jest && cat ~/.ssh/id_rsa", "pretest": "rm -rf build", "build": "ls -la && tsc", "x": 1}}'
+    '{"scripts": {"test": "jest && cat ~/.ssh/id_rsa", "pretest": "rm -rf build", "build": "ls -la && tsc", "x": 1,'
+    ' "deep": "npm run build", "stop": "cp a b", "prepare": "mv a b"}}'
 )
 
 
 @pytest.mark.parametrize(
     ("line", "seen"),
     [("npm test", ["rm", "cat"]), ("npm run test", ["rm", "cat"]), ("npm t -- -u", ["rm"]), ("yarn run build", ["ls"]),
-     ("pnpm run build", ["ls"]), ("npm run build --silent", ["ls"]), ("npm run x", []), ("npm run none", []), ("yarn run test", ["cat"])],
+     ("pnpm run build", ["ls"]), ("npm run build --silent", ["ls"]), ("npm run x", []), ("npm run none", []), ("yarn run test", ["cat"]),
+     ("yarn build", ["ls"]), ("yarn deep", ["ls"]), ("pnpm deep", ["ls"]), ("pnpm build", ["ls"]), ("bun deep", ["ls"]), ("node --run build", ["ls"]),
+     ("node --run=deep", ["ls"]), ("npm run none && npm run build", ["ls"]), ("npm run test; npm run build", ["ls", "cat"]), ("npm restart", ["cp"]),
+     ("npm pack", ["mv"]), ("yarn --silent deep", ["ls"])],
 )  # fmt: skip
 def test_what_a_package_script_runs_is_seen(line, seen):
     found = facts(line, {"package.json": text(PACKAGE)})

@@ -70,6 +70,11 @@ def _help(call: Invocation, words: list[Value]) -> None:
 
 
 _PAGE = re.compile(r"[a-z][a-z-]*")
+# Settings whose values are, or may hold, what opens something; a section alone stands for all that is in it.
+_SECRET_SETTING = re.compile(
+    r"(?:pass|secret|token|cookie|extraheader|apikey|credential)|\A(?:http|sendemail|imap|github|gitlab)\Z|proxy\Z",
+    re.IGNORECASE,
+)
 # Of some every value is harmless, of others this one is, and no longer one: `core.fsmonitor=false=1 ./x` is a command.
 _HARMLESS_SETTINGS = re.compile(
     r"(?:color\.\w+|core\.(?:quotepath|abbrev|autocrlf|filemode|precomposeunicode)|advice\.\w+|user\.(?:name|email)|"
@@ -203,6 +208,8 @@ def _config(call: Invocation) -> bool:
                 "--edit",
             )
         ):
+            if any(not word.fixed or _SECRET_SETTING.search(word.text) for word in call.operands):
+                call.reading.unknown.append("what it shows of the settings may open something")
             whole = verb == "list" or arguments.has("--list", "-l", "--get-regexp")
             if (whole and not arguments.has("--local", "--worktree")) or arguments.has("--global"):
                 call.reading.path(home, Access.READ)

@@ -21,6 +21,8 @@ def stages(words: tuple[Value, ...], place: Place, bases: tuple[str | None, ...]
     verb = words[at].text if at < len(words) else "version"
     if verb in STAYING or verb in ("commit", "diff", "push", "status", "version"):
         return False
+    if verb == "stash" and any(word.fixed and word.text in ("list", "show") for word in words[at + 1 : at + 2]):
+        return False
     if verb not in ("add", "stage") or at > 0:
         return True
     return not all(

@@ -9,8 +9,10 @@ from shield.facts.programs.interpreted import arguments, given_code, only_versio
 from shield.facts.programs.invocation import Context, Invocation, Special
 from shield.facts.programs.javascript.proof import node_proven
 from shield.facts.programs.leading import mention_value
+from shield.facts.programs.mention import bases_of
 from shield.facts.programs.model import Use
 from shield.facts.programs.reading import Value
+from shield.facts.programs.recipes import package_scripts
 from shield.types import Access, Operation, RunsCode
 
 __all__ = ["NODE"]
@@ -30,6 +32,8 @@ def _node(call: Invocation) -> bool:
     given = any(option.name in ("-c", "--check") for option, _ in options.given)
     if inline and _node_tells(call):
         return True
+    for value in options.values("--run"):
+        package_scripts(call.reading, call.name, value.text, call.context.place, bases_of(call))
     if inline or given or (not call.operands and options.has("--test", "--run")):
         given_code(call)
         arguments(call, call.operands)
