@@ -22,7 +22,7 @@ from shield.types import CommandFact, Origin, RunsCode
 __all__ = ["filtered", "linked", "printed_by_find", "printed_by_grep", "printed_by_walk", "split_up", "taken_apart"]
 
 _ODD = frozenset(" \t\n\v\f\r'\"\\")
-_GLOB = frozenset("*?[")
+_GLOB = frozenset("*?[(")  # the last for `shopt -s extglob`
 # What may begin a name that stands for itself wherever it is read, and what else may not be in it.
 _TAME = re.compile(r"[A-Za-z0-9_.][^:=]*\Z")
 _MAX_TOP = 10_000

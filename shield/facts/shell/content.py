@@ -42,8 +42,8 @@ class Shell(Protocol):
     def assign(self, name: str, value: Content, state: State) -> None:
         """Give a variable its value."""
 
-    def entry(self, state: State) -> Content:
-        """One of the names that the substitution which was followed last prints, if it prints names alone."""
+    def entry(self, part: Part, state: State) -> Content:
+        """One of the names that a substitution prints, if it is the one that was followed last and prints these alone."""
 
 
 def content(part: Part, state: State, shell: Shell) -> Content:

@@ -224,7 +224,7 @@ class Control:
             elif single:
                 common = content(word[0], state, self._walk.shell(frame))
                 number = Number(natural=common.natural) if isinstance(common, Number) and state.split else None
-                common = number or (self._walk.entry(state) if common is None else None)
+                common = number or (self._walk.entry(word[0], state) if common is None else None)
                 items = None
             else:
                 common, items = None, self._contents(self._walk.values(word, state, frame), state, frame)

@@ -91,7 +91,7 @@ def _piece(part: Part, state: State, shell: Shell, fields: Fields) -> None:
 
 def _entries(part: Part, state: State, shell: Shell) -> Value | None:
     """Names that a substitution prints, or nothing: `wc -l $(find src)`."""
-    found = shell.entry(state) if part.kind is PartKind.SUBSTITUTION else None
+    found = shell.entry(part, state) if part.kind is PartKind.SUBSTITUTION else None
     return found.value._replace(many=True, unset=()) if isinstance(found, Matching) else None
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 from shield.facts.place import Place
 from shield.facts.programs.reading import Listing, Reading, Value
 from shield.facts.shell.content import Shell
-from shield.facts.shell.grammar.script import Command, RedirectNode, Script, Word
+from shield.facts.shell.grammar.script import Command, Part, RedirectNode, Script, Word
 from shield.facts.shell.variables import Content, State, join
 from shield.types import Redirect
 
@@ -117,7 +117,7 @@ class Walk(Protocol):
 
     def assign(self, name: str, content: Content, state: State) -> None: ...
 
-    def entry(self, state: State) -> Content: ...
+    def entry(self, part: Part, state: State) -> Content: ...
 
     def redirected(self, nodes: tuple[RedirectNode, ...], state: State, frame: Frame) -> Fed: ...
 

@@ -62,7 +62,8 @@ class Line:
         self._control = Control(self)
         self._traps: list[str] = []
         self._ever: State | None = None  # what held at any time
-        self._listing: Listing | None = None  # what the newest pipeline in a substitution prints
+        self._listing: Listing | None = None  # what the newest pipeline of several commands prints
+        self._listed: tuple[Part, Listing] | None = None  # the newest substitution that prints names and nothing else
 
     @property
     def commands(self) -> list[CommandFact]:
@@ -284,27 +285,29 @@ class Line:
     def shell(self, frame: Frame) -> Shell:
         return _Expansions(self, frame)
 
-    def entry(self, state: State) -> Content:
-        """One of the names that the substitution which was followed last prints, if it prints names alone."""
-        if self._listing is None or not state.split:
+    def entry(self, part: Part, state: State) -> Content:
+        """One of the names that a substitution prints, if it is the one that was followed last and prints these alone."""
+        if self._listed is None or self._listed[0] is not part or not state.split:
             return None
-        value = split_up(self._listing, self.place, state.bases)
+        value = split_up(self._listed[1], self.place, state.bases)
         return Matching(value, state.bases, tame=True) if value is not None else None
 
     def output(self, part: Part, state: State, frame: Frame) -> Content:
         """Follow the commands of a substitution; what they print, if that is known."""
+        self._listed = None
         if part.script is None or frame.depth >= MAX_DEPTH:
             self.doubt("nested too deep")
             return None
         seen = len(self._record.commands)
-        self._listing = None
         self.script(part.script, state.copy(), frame.apart()._replace(depth=frame.depth + 1, whole=False))
         lists = part.script.lists
         if len(lists) != 1 or len(lists[0].pipelines) != 1 or lists[0].background:
             return None
         stages = lists[0].pipelines[0].stages
+        # INVARIANT: of several lists or pipelines each prints something; of one the last command says what comes out
+        listing = self._names(stages[0], seen, None, frame) if len(stages) == 1 else self._listing
+        self._listed = (part, listing) if listing is not None else None
         if len(stages) == 1:
-            self._listing = self._names(stages[0], seen, None, frame)
             return self._printed(stages[0], seen, state)
         # of a pipeline only what its last command prints: a number, if it prints nothing else
         last = stages[-1]
@@ -328,8 +331,8 @@ class _Expansions:
     def output(self, part: Part, state: State) -> Content:
         return self._line.output(part, state, self._frame)
 
-    def entry(self, state: State) -> Content:
-        return self._line.entry(state)
+    def entry(self, part: Part, state: State) -> Content:
+        return self._line.entry(part, state)
 
     def assign(self, name: str, value: Content, state: State) -> None:
         self._line.assign(name, value, state)

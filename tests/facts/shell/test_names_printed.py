@@ -42,6 +42,15 @@ def test_a_link_among_them_leads_where_it_leads(line):
         "for f in $(cat list); do cat $f; done", "for f in $(find src; echo .env); do cat $f; done",
         "for f in $(find src -printf '%p\\n'); do cat $f; done", "for f in $(find src -print0); do cat $f; done",
         "for f in $(find src | tr a b); do cat $f; done", "find() { echo .env; }; for f in $(find src); do cat $f; done",
+        "cat $(find src | sort; echo .env)", "cat $(echo .env; find src | sort)", "cat $(find src | sort && cat list)",
+        "cat $(find src | sort || cat list)", "cat $(find src | sort & cat list)", "cat `find src | sort; cat list`",
+        "cat $( (find src | sort); cat list)", "cat $(if true; then find src | sort; fi; cat list)",
+        "cat $(find src | (sort; cat list))", "cat $(find src | { sort; cat list; })", "cat $(find src | sort - list)",
+        "for f in $(find src | sort; cat list); do cat $f; done", "x=$(find src | sort; cat list); cat $x",
+        # names that another one before has printed
+        "cat $(find src | sort) $(< list)", "wc -l $(find src); cat $(cat list)", "wc -l $(find src); cat $(< list)",
+        "wc -l $(find src | sort); for f in $(cat list); do cat $f; done", "find src | sort; cat $(cat list)",
+        "cat $(echo $(find src | sort) .env)",
         # the word is more, or split at other places
         "for f in x$(find src); do cat $f; done", 'for f in "$(find src)"; do cat $f; done',
         "IFS=/; for f in $(find src); do cat $f; done", "for f in $(find src); do IFS=/; cat $f; done",
@@ -58,7 +67,9 @@ def test_what_is_not_known_stays_unknown(line):
     assert not settled(facts(line, FILES))
 
 
-@pytest.mark.parametrize("name", ["src/a b.py", "src/[a].py", "src/*.py", "src/a?.py", "src/a\nb.py", "src/'q.py"])
+@pytest.mark.parametrize(
+    "name", ["src/a b.py", "src/[a].py", "src/*.py", "src/a?.py", "src/a\nb.py", "src/'q.py", "src/@(a).py"]
+)
 def test_a_name_that_the_shell_takes_apart_is_not_known(name):
     line = "for f in $(find src -name '*.py'); do cat $f; done"
     assert not settled(facts(line, {**FILES, name: MadeFile()}))
