@@ -6,9 +6,10 @@ A project can bring along a `.git` that points anywhere (CVE-2026-40068); that t
 import os
 import re
 import stat
+from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["OF_TREE", "POINTER", "lent", "own", "text"]
+__all__ = ["OF_TREE", "POINTER", "Linked", "linked", "text"]
 
 _TEXT_MAX: Final = 1 << 20
 POINTER: Final = re.compile(r"gitdir: ([^\n]+)\n?")
@@ -19,27 +20,35 @@ OF_TREE: Final = ("config.worktree", "commondir", "gitdir")
 _WRITTEN: Final = ("objects", "refs", "logs", "reftable")
 
 
-def own(root: str) -> str | None:
-    """The directory that a repository keeps for the working tree at the resolved `root`; None for any other place."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Linked:
+    """Absolute, resolved directories: `own` is what the repository `common` keeps for the one working tree."""
+
+    own: str
+    common: str
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """What git writes when somebody works in that tree. Other than these, it may not: packed references, the
+        settings and hooks that all trees share, and the other trees' own stay as they are."""
+        shared = (os.path.join(self.common, name) for name in _WRITTEN)
+        return (self.own, *(path for path in shared if os.path.isdir(path) and os.path.realpath(path) == path))
+
+
+def linked(root: str) -> Linked | None:
+    """Where the repository of the working tree at the resolved `root` is, if it names that tree. None for any other."""
     pointer = os.path.join(root, ".git")
-    found = POINTER.fullmatch(text(pointer) or "")
-    folder = os.path.normpath(os.path.join(root, found[1])) if found is not None else ""
-    if _OWN.fullmatch(folder) is None or os.path.realpath(folder) != folder:
+    named = POINTER.fullmatch(text(pointer) or "")
+    folder = os.path.normpath(os.path.join(root, named[1])) if named is not None else ""
+    found = _OWN.fullmatch(folder)
+    if found is None or os.path.realpath(folder) != folder:
         return None
     if text(os.path.join(folder, "commondir")) != "../..\n":
         return None
     back = (text(os.path.join(folder, "gitdir")) or "").strip()
-    return folder if os.path.normpath(os.path.join(folder, back)) == pointer else None
-
-
-def lent(root: str) -> tuple[str, ...]:
-    """The directories outside of `root` that git writes when somebody works in that tree. Other than these, it may not:
-    packed references, the settings and hooks that all trees share, and the other trees' own stay as they are."""
-    folder = own(root)
-    if folder is None:
-        return ()
-    shared = (os.path.normpath(os.path.join(folder, "../..", name)) for name in _WRITTEN)
-    return (folder, *(path for path in shared if os.path.isdir(path) and os.path.realpath(path) == path))
+    if os.path.normpath(os.path.join(folder, back)) != pointer:
+        return None
+    return Linked(own=folder, common=found["common"])
 
 
 def text(path: str) -> str | None:

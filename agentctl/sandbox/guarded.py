@@ -6,7 +6,7 @@ import stat
 from collections.abc import Iterator
 from typing import Final
 
-from agentctl.linked import OF_TREE, POINTER, own, text
+from agentctl.linked import OF_TREE, POINTER, linked, text
 from agentctl.sandbox.places import is_within, listed
 
 __all__ = ["GIT", "NAMES", "appeared", "candidates", "is_directory", "present"]
@@ -101,8 +101,8 @@ def candidates(root: str) -> list[str]:
     # where a name is a link, or stands behind one, what it leads to is obeyed
     further += [real for path in found if (real := os.path.realpath(path)) != path]
     inside = [path for path in map(os.path.normpath, further) if path.startswith(root.rstrip("/") + "/")]
-    kept = own(root)
-    lent = [os.path.join(kept, name) for name in OF_TREE] if kept is not None else []
+    repository = linked(root)
+    lent = [os.path.join(repository.own, name) for name in OF_TREE] if repository is not None else []
     return list(dict.fromkeys((*found, *inside, *lent)))
 
 

@@ -240,9 +240,11 @@ def view(places: Places, level: Isolation, *, private: Mapping[str, str]) -> Vie
         for path in places.caches:
             put(path, Show.WRITABLE)
         unseen = [path for path, show in table.items() if show is Show.HIDDEN]
-        for path in places.lent:
-            if not any(is_within(path, place) for place in unseen):
-                put(path, Show.WRITABLE)
+        for repository in places.linked:
+            if not any(is_within(repository.common, place) for place in unseen):
+                put(repository.common, Show.READONLY)  # it may lie where the command has a directory of its own
+                for path in repository.written:
+                    put(path, Show.WRITABLE)
     for root in places.workspace_roots:
         put(root, Show.WRITABLE)
     return View(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from agentctl.errors import SettingsError
-from agentctl.linked import lent
+from agentctl.linked import Linked, linked
 from shield.types import Hidden
 
 __all__ = ["Installation", "Places", "gather", "installation", "is_within", "listed", "private_tmp", "with_session"]
@@ -28,8 +28,8 @@ class Places:
 
     `scratch` is a directory of agentctl's own, outside every workspace: private /tmp, private caches, what was moved
     aside. `caches` are directories of the user that a confined command may write. `home` is the user's. `root`:
-    commands have the user id 0, so that nothing but the sandbox keeps them from writing the system's own files. `lent`
-    are directories of a repository elsewhere, which git writes for a workspace that is a working tree of it.
+    commands have the user id 0, so that nothing but the sandbox keeps them from writing the system's own files.
+    `linked` are repositories elsewhere that have a workspace for a working tree: read, and written as far as git does.
     """
 
     shield_home: str
@@ -40,7 +40,7 @@ class Places:
     readonly: tuple[str, ...] = ()
     ports: tuple[int, ...] = ()
     caches: tuple[str, ...] = ()
-    lent: tuple[str, ...] = ()
+    linked: tuple[Linked, ...] = ()
     runtime: str | None = None
     root: bool = False
 
@@ -91,7 +91,7 @@ def gather(
         hidden=_resolved((config, data, *code.hidden)),
         readonly=code.readonly,
         caches=_resolved(caches),
-        lent=_lent(roots),
+        linked=_linked(roots),
         runtime=None if runtime is None else os.path.realpath(runtime),
         root=os.geteuid() == 0,
     )
@@ -103,7 +103,7 @@ def with_session(places: Places, hidden: Hidden, workspace_roots: Sequence[str])
     return replace(
         places,
         workspace_roots=roots,
-        lent=_lent(roots),
+        linked=_linked(roots),
         hidden=tuple(dict.fromkeys((*places.hidden, *_resolved(hidden.paths)))),
         ports=hidden.ports,
     )
@@ -144,8 +144,8 @@ def is_within(path: str, place: str) -> bool:
     return path == place or path.startswith(place.rstrip("/") + "/")
 
 
-def _lent(roots: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(path for root in roots for path in lent(root)))
+def _linked(roots: Iterable[str]) -> tuple[Linked, ...]:
+    return tuple(found for root in roots if (found := linked(root)) is not None)
 
 
 def _resolved(paths: Iterable[str | Path]) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from agentctl.errors import ToolError
-from agentctl.linked import own
+from agentctl.linked import linked
 from agentctl.tools.descriptors import directory
 from agentctl.tools.output import Output
 from agentctl.tools.process import Child, Runner, run
@@ -178,8 +178,7 @@ def _repository(warrant: Warrant, stop: Stop, runner: Runner) -> Iterator[_Repos
         raise ToolError("the action has no working directory")
     with directory(warrant.cwd):
         pass  # INVARIANT: no part of it is a link by now, so the strings below lead where they led when it was judged
-    root, real = _top(warrant.cwd)
-    common = real if real == os.path.join(root, ".git") else os.path.normpath(os.path.join(real, "../.."))
+    root, real, common = _top(warrant.cwd)
     program = shutil.which("git", path=warrant.receipt.env.get("PATH", ""))
     if program is None or not os.path.isabs(program):
         raise ToolError("git is not installed")
@@ -194,29 +193,29 @@ def _repository(warrant: Warrant, stop: Stop, runner: Runner) -> Iterator[_Repos
         shutil.rmtree(made, ignore_errors=True)
 
 
-def _top(cwd: str) -> tuple[str, str]:
-    """The nearest directory with a `.git`, and where that is. One that is a link or incomplete is not followed, and a
-    file only to a repository that names this very working tree."""
+def _top(cwd: str) -> tuple[str, str, str]:
+    """The nearest directory with a `.git`, where its HEAD and index are, and where all else. A `.git` that is a link or
+    incomplete is not followed, and a file only to a repository that names this very working tree."""
     folder = cwd
     while True:
         entry = os.path.join(folder, ".git")
         if os.path.lexists(entry):
             if stat.S_ISDIR(os.lstat(entry).st_mode):
-                return folder, entry
+                return folder, entry, entry
             # CVE-2026-40068: a worktree's or submodule's `.git` file may point anywhere
-            kept = own(folder)
-            if kept is None:
+            found = linked(folder)
+            if found is None:
                 raise ToolError(f"`{entry}` points to another directory; use execute_command with git there")
-            return folder, kept
+            return folder, found.own, found.common
         if folder == "/":
             raise ToolError(f"`{cwd}` is in no git repository")
         folder = os.path.dirname(folder)
 
 
 def _furnish(warrant: Warrant, stop: Stop, repository: _Repository) -> None:
-    linked = repository.real != repository.common
+    elsewhere = repository.real != repository.common
     # the logs there are those of another tree's HEAD
-    names = [os.path.join(repository.common, name) for name in _LINKED if not (linked and name == "logs")]
+    names = [os.path.join(repository.common, name) for name in _LINKED if not (elsewhere and name == "logs")]
     names += [os.path.join(repository.real, name) for name in _listed(repository.real) if name.startswith(_SHARED)]
     for source in names:
         if not os.path.lexists(source):

@@ -308,7 +308,7 @@ def test_a_model_that_is_no_name_is_said_of_the_key_that_names_it(environ):
     Path(environ["SHIELD_HOME"], "shield.toml").write_text('[tier1]\nmodel = "../x"\n')
     os.chmod(f"{environ['SHIELD_HOME']}/shield.toml", 0o600)
     done = scan(environ, "--json", "-")
-    assert f"{environ['SHIELD_HOME']}/shield.toml: `tier1.model`: `../x`" in done.stderr.decode()
+    assert f"{environ['SHIELD_HOME']}/shield.toml, line 2: `tier1.model`: `../x`" in done.stderr.decode()
 
 
 def test_no_line_is_no_answer(environ):

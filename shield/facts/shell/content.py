@@ -43,7 +43,7 @@ class Shell(Protocol):
         """Give a variable its value."""
 
     def entry(self, part: Part, state: State) -> Content:
-        """One of the names that a substitution prints, if it is the one that was followed last and prints these alone."""
+        """One of the names that a substitution prints, if it was followed last and prints these alone."""
 
 
 def content(part: Part, state: State, shell: Shell) -> Content:

@@ -286,7 +286,7 @@ class Line:
         return _Expansions(self, frame)
 
     def entry(self, part: Part, state: State) -> Content:
-        """One of the names that a substitution prints, if it is the one that was followed last and prints these alone."""
+        """One of the names that a substitution prints, if it was followed last and prints these alone."""
         if self._listed is None or self._listed[0] is not part or not state.split:
             return None
         value = split_up(self._listed[1], self.place, state.bases)

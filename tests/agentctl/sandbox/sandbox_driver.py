@@ -11,9 +11,10 @@ import agentctl
 import shield
 from agentctl.errors import AgentError
 from agentctl.sandbox import Offer, Places, Sandbox, gather
+from agentctl.sandbox.places import with_session
 from agentctl.sandbox.probing import candidates, trouble
 from agentctl.tools.process import Child
-from shield.types import HostFact, IpClass, Isolation
+from shield.types import Hidden, HostFact, IpClass, Isolation
 
 LEVELS = tuple(Isolation)
 
@@ -45,9 +46,11 @@ def main(world: Path, means: str) -> None:
                 # a session with other ports to hide, or other caches
                 sandbox.close()
                 changed = {
-                    name: tuple(value) if isinstance(value, list) else value for name, value in step["places"].items()
+                    name: tuple(value) if isinstance(value, list) else value
+                    for name, value in step.get("places", {}).items()
                 }
-                sandbox = Sandbox(replace(places, **changed), offer)
+                of = with_session(places, Hidden(), [step["root"]]) if "root" in step else places
+                sandbox = Sandbox(replace(of, **changed), offer)
                 say({"done": True})
             elif step["do"] == "spawner":
                 if sandbox._plain.pid is None:

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from agentctl.linked import lent, own
+from agentctl.linked import linked
 
 GIT = "git -c safe.directory=* -c user.email=a@b.example -c user.name=a"
 COMMIT = f"{GIT} commit -q --allow-empty -m x"
@@ -28,12 +28,13 @@ def made(base, user=None):
 def test_what_is_lent_is_what_git_writes(tmp_path):
     tree = made(tmp_path / "w")
     git = tmp_path / "w/main/.git"
-    assert own(str(tree)) == str(git / "worktrees/main-x")
-    assert lent(str(tree)) == tuple(str(git / name) for name in ("worktrees/main-x", "objects", "refs", "logs"))
-    assert lent(str(tmp_path / "w/main")) == ()
+    found = linked(str(tree))
+    assert (found.own, found.common) == (str(git / "worktrees/main-x"), str(git))
+    assert found.written == tuple(str(git / name) for name in ("worktrees/main-x", "objects", "refs", "logs"))
+    assert linked(str(tmp_path / "w/main")) is None
     (git / "refs").rename(git / "away")
     (git / "refs").symlink_to("away")
-    assert str(git / "refs") not in lent(str(tree))
+    assert str(git / "refs") not in linked(str(tree)).written
 
 
 @pytest.mark.parametrize(
@@ -54,16 +55,16 @@ def test_nothing_is_lent_to_what_the_other_side_does_not_name(tmp_path, forge):
     tree = made(tmp_path / "w")
     (tmp_path / "w/copy").mkdir()
     subprocess.run(forge, shell=True, check=True, cwd=tree)
-    assert lent(str(tmp_path / "w/copy" if "copy" in forge else tree)) == ()
+    assert linked(str(tmp_path / "w/copy" if "copy" in forge else tree)) is None
 
 
 @pytest.fixture
 def tree(inside):
     """The working tree as the driver's workspace."""
     found = made(inside.world / "linked", inside.user)
-    inside.ask({"do": "renew", "places": {"workspace_roots": [str(found)], "lent": list(lent(str(found)))}})
+    inside.ask({"do": "renew", "root": str(found)})
     yield found
-    inside.ask({"do": "renew", "places": {}})
+    inside.ask({"do": "renew", "root": str(inside.world / "ws")})
 
 
 def within(inside, tree, command, level="confined"):
@@ -120,8 +121,8 @@ def test_what_is_hidden_stays_so(inside, tree):
     moved = inside.world / "moved"
     subprocess.run(f"rm -rf {moved}; {GIT} worktree move {found} {moved}", shell=True, check=True, cwd=hidden / "main")
     subprocess.run(["chown", "-R", f"{inside.user}:{inside.user}", str(moved), str(hidden)], check=True)
-    assert len(lent(str(moved))) == 4
-    inside.ask({"do": "renew", "places": {"workspace_roots": [str(moved)], "lent": list(lent(str(moved)))}})
+    assert len(linked(str(moved)).written) == 4
+    inside.ask({"do": "renew", "root": str(moved)})
     answer = within(
         inside, moved, f"ls {hidden}/main/.git/objects; echo x > {hidden}/main/.git/refs/heads/evil; echo ran"
     )
