@@ -74,7 +74,7 @@ _PLAIN: Final = re.compile(
     r"|\s*url\s*=\s*(https?://|git@|/|\.)[^\\\n]*|\s*([#;].*)?",
     re.IGNORECASE,
 )
-_WORK_TREE: Final = re.compile(r"^\s*worktree\s*=\s*([^\"\\\n]+)$", re.MULTILINE)
+_WORK_TREE: Final = re.compile(r"^\s*worktree\s*=\s*([^\"\\\n;#]+)$", re.MULTILINE)
 _HOOKS_PATH: Final = re.compile(r"^[^\n#;]*\bhookspath\s*=\s*\"?([^\"\n]+)", re.IGNORECASE | re.MULTILINE)
 _INCLUDED: Final = re.compile(r"^[^\n#;]*\bpath\s*=\s*\"?([^\"\n]+)", re.IGNORECASE | re.MULTILINE)
 _FIRST: Final = frozenset(name.partition("/")[0] for name in NAMES)
@@ -100,10 +100,13 @@ def candidates(root: str) -> list[str]:
         further += [*_led(folder, root), *_modules(folder), *_trees(folder)]
     # where a name is a link, or stands behind one, what it leads to is obeyed
     further += [real for path in found if (real := os.path.realpath(path)) != path]
-    inside = [path for path in map(os.path.normpath, further) if path.startswith(root.rstrip("/") + "/")]
     repository = linked(root)
-    lent = [os.path.join(repository.own, name) for name in OF_TREE] if repository is not None else []
-    return list(dict.fromkeys((*found, *inside, *lent)))
+    lent = [] if repository is None else [repository.own]
+    for folder in lent:
+        further += [*(os.path.join(folder, name) for name in OF_TREE), *_modules(folder)]
+    places = (root, *lent)
+    inside = [path for path in map(os.path.normpath, further) if any(is_within(path, place) for place in places)]
+    return list(dict.fromkeys((*found, *(path for path in inside if path not in places))))
 
 
 def _led(git: str, tree: str) -> Iterator[str]:
@@ -167,15 +170,16 @@ def appeared(path: str) -> list[str]:
 def _points_up(path: str) -> bool:
     """Whether a `.git` file leads to the repository of a working tree that it lies in."""
     found = POINTER.fullmatch(text(path) or "")
-    target = os.path.normpath(os.path.join(os.path.dirname(path), found[1])) if found is not None else ""
+    # INVARIANT: by where it leads now, links on the way included, and not by its words
+    target = os.path.realpath(os.path.join(os.path.dirname(path), found[1])) if found is not None else ""
     top, _, inner = target.partition("/.git/")
-    return inner.startswith(("modules/", "worktrees/")) and path.startswith(f"{top}/")
+    return inner.startswith(("modules/", "worktrees/")) and is_within(os.path.realpath(path), top)
 
 
 def _is_in_tree(path: str, given: str) -> bool:
     """Whether what a file of a repository names lies in the working tree of that repository."""
-    top = path.partition("/.git/")[0]
-    named = os.path.normpath(os.path.join(os.path.dirname(path), given))
+    top = os.path.realpath(path.partition("/.git/")[0])
+    named = os.path.realpath(os.path.join(os.path.dirname(path), given))
     return is_within(named, top) and not is_within(named, f"{top}/{GIT}")
 
 

@@ -257,6 +257,8 @@ def test_new_submodules_and_added_trees_stay(inside, holding):
     [
         (".git/modules/x/config", "[core]\n\tworktree = ../../../../..\n"),
         (".git/modules/x/config", "[core]\n\tworktree = ../../hooks\n"),
+        (".git/modules/x/config", "[core]\n\tworktree = /tmp;/../../../../more\n"),
+        (".git/modules/x/config", "[core]\n\tworktree = ../../../led\n"),
         (".git/modules/x/config", "[core]\n\tfsmonitor = evil\n"),
         (".git/modules/deep/er/x/hooks/pre-commit", "evil"),
         (".git/worktrees/x/commondir", "../../../evil\n"),
@@ -265,7 +267,7 @@ def test_new_submodules_and_added_trees_stay(inside, holding):
 )
 def test_new_ones_that_lead_elsewhere_are_moved_aside(inside, holding, name, text):
     repository = os.path.dirname(name.removesuffix("/hooks/pre-commit") + "/" * name.endswith("/pre-commit"))
-    plant = f"mkdir -p $(dirname {name}); echo ref > {repository}/HEAD; printf '{text}' > {name}"
+    plant = f"ln -s .. led; mkdir -p $(dirname {name}); echo ref > {repository}/HEAD; printf '{text}' > {name}"
     answer = inside(plant)
     assert not (holding / name).exists(), answer
     assert "moved aside" in answer.note

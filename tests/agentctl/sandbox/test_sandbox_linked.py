@@ -114,6 +114,20 @@ def test_nothing_else_of_the_repository_is_written(inside, tree, name):
     assert (path.read_bytes() if path.exists() else None) == before
 
 
+@pytest.mark.parametrize("name", ["config", "hooks/pre-commit", "config.worktree", ".git"])
+def test_what_leads_git_in_its_submodules_stays_as_it_is(inside, tree, name):
+    """git keeps these beneath what it keeps for the tree."""
+    own = tree.parent / "main/.git/worktrees/main-x"
+    mine, theirs = (f"chown -R {user}:{user} {tree.parent}" for user in (os.geteuid(), inside.user))
+    script = f"{mine} && git -c protocol.file.allow=always submodule --quiet add {tree.parent}/main sub && {theirs}"
+    subprocess.run(script, shell=True, check=True, cwd=tree, env={"PATH": os.environ["PATH"], "HOME": "/nonexistent"})
+    path = tree / "sub/.git" if name == ".git" else own / "modules/sub" / name
+    before = path.read_bytes() if path.exists() else None
+    answer = within(inside, tree, f"rm -rf {path}; mkdir -p {path.parent}; echo evil > {path}; echo ran")
+    assert answer.stdout == "ran\n", answer
+    assert (path.read_bytes() if path.exists() else None) == before
+
+
 def test_what_is_hidden_stays_so(inside, tree):
     """A repository beneath what commands must not see is lent to nobody."""
     hidden = inside.world / "shield/w"
