@@ -24,6 +24,7 @@ __all__ = ["COMPOSED"]
 
 _MAX_BYTES = 1 << 18
 _MAX_FILES = 16
+_MAX_NAMES = 200
 _MAX_EVENTS = 5_000  # of one file
 _APART = frozenset(("ls", "version"))  # they load no project
 _NAMES = ("compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml")
@@ -36,6 +37,7 @@ _OVERRIDES = (
 _GIVEN = ("-f", "--file")
 _MOVED = ("--project-directory",)
 _SET = ("--env-file",)
+_MOVING = "project_directory"  # of an include: names count from there
 _NAMING = frozenset(("include", "extends"))
 # No URL, nor `git@host:…`, nor `github.com/…`, which Compose takes for a repository; and nothing is put in for `$`.
 _LOCAL = re.compile(r"(?!github\.com/)[^:$]*", re.IGNORECASE)
@@ -65,7 +67,7 @@ def _local(call: Invocation, base: str | None) -> bool:
     """Whether every file of the project is known and names no other one elsewhere; then they are bound."""
     named, moved, given = (call.arguments.values(*names) for names in (_GIVEN, _MOVED, _SET))
     known = all(value.fixed for value in (*named, *moved, *given))
-    if base is None or not known or any(value.text == "-" or not _LOCAL.fullmatch(value.text) for value in named):
+    if base is None or not known or not all(_here(value.text) for value in named):
         return False
     loading = _Loading(call.context.place)
     try:
@@ -73,14 +75,21 @@ def _local(call: Invocation, base: str | None) -> bool:
         paths = [posixpath.join(base, value.text) for value in named] or loading.found(here)
         folder = posixpath.dirname(paths[0]) if paths and not moved else here
         set_in = [*(posixpath.join(base, value.text) for value in given), *(f"{each}/.env" for each in (folder, base))]
-        paths += [posixpath.join(each, name) for each in (folder, base) for name in loading.telling(set_in)]
-        loading.load(paths, folder)
+        told = loading.telling(set_in)
+        paths += [posixpath.join(each, name) for each in (folder, base) for name in told]
+        loading.load(paths, (folder, base))
     except (FileSystemUnknownError, yaml.YAMLError, UnicodeError):
         return False
     for path in loading.loaded:
-        # INVARIANT: what is judged by its content is bound by it
+        # INVARIANT: what is judged by its content is bound by it; a line that writes `.env`, which holds secrets and is
+        # not, is asked about
         call.reading.paths.append(PathUse(value=Value(text=path, head=path), access=Access.EXECUTE))
     return True
+
+
+def _here(name: str) -> bool:
+    """Whether it names a file of this machine, and not what the command is fed."""
+    return name != "-" and _LOCAL.fullmatch(name) is not None
 
 
 class _Loading:
@@ -116,11 +125,15 @@ class _Loading:
             if len(plain) != len(_TELLING.findall(text)):
                 raise FileSystemUnknownError
             found += [name for value in plain for name in value.split(":")]
+        if not all(map(_here, found)):
+            raise FileSystemUnknownError
         return found
 
-    def load(self, paths: Sequence[str], folder: str) -> None:
-        """Look at these, and at all that they name. Names count from `folder` or from the file's own."""
-        waiting = list(paths)
+    def load(self, paths: Sequence[str], folders: Sequence[str]) -> None:
+        """Look at these, and at all that they name. Which directory a name counts from, what includes a file says: so
+        each counts from all that are known."""
+        bases, waiting = list(folders), list(paths)
+        names: list[str] = []
         while waiting:
             path = waiting.pop()
             plain = posixpath.normpath(path)
@@ -130,13 +143,15 @@ class _Loading:
             text = None if real in self.loaded else self._text(real)
             if text is None:
                 continue  # Compose goes no further, or it is no name of a file
-            if len(self.loaded) == _MAX_FILES:
-                raise FileSystemUnknownError
             self.loaded.append(real)
-            for name in _names(text):
-                if not _LOCAL.fullmatch(name):
-                    raise FileSystemUnknownError
-                waiting += [posixpath.join(base, name) for base in (folder, *map(posixpath.dirname, (path, real)))]
+            fresh = [each for each in dict.fromkeys(map(posixpath.dirname, (path, real))) if each not in bases]
+            further = [name for name in dict.fromkeys(_names(text)) if name not in names]
+            bases += fresh
+            waiting += [posixpath.join(base, name) for base in fresh for name in names]
+            waiting += [posixpath.join(base, name) for base in bases for name in further]
+            names += further
+            if len(self.loaded) > _MAX_FILES or len(names) > _MAX_NAMES or not all(map(_here, further)):
+                raise FileSystemUnknownError
 
     def _those(self, folder: str, names: Sequence[str]) -> list[str]:
         paths = (posixpath.join(folder, name) for name in names)
@@ -176,6 +191,8 @@ def _names(content: str) -> Iterator[str]:
             raise FileSystemUnknownError  # another text stands for it, or it is one in another form: `!!binary`
         text = event.value if isinstance(event, yaml.ScalarEvent) else None
         if text is not None and names:
+            if text == _MOVING:
+                raise FileSystemUnknownError
             yield text
         around.named = key and text in _NAMING
         around.key = around.mapping and not key

@@ -99,7 +99,7 @@ def _find(call: Invocation) -> bool:
         else:
             reading.flags.append(name)
             reading.caution()
-    reading.prints = _find_prints(call, roots, look)
+    reading.prints = _find_prints(call, roots)
     return True
 
 
@@ -116,10 +116,16 @@ def _starting_points(words: list[Value], reading: Reading) -> list[Value]:
     return roots or [Value(text=".", head=".")]
 
 
-def _find_prints(call: Invocation, roots: list[Value], look: Look) -> Listing | None:
+def _find_prints(call: Invocation, roots: list[Value]) -> Listing | None:
     if call.reading.cautious or call.reading.loose:
         return None
-    return printed_by_find(call.words, roots, Listing(tuple(roots), look))
+    words = call.words
+    # What stands behind `-print` leaves nothing out of what is printed.
+    ends = (at for at, word in enumerate(words) if word.fixed and word.text in ("-print", "-print0"))
+    look = _find_look(words[: next(ends, len(words))])
+    if any(word.fixed and word.text in ("-o", "-or", ",", "-L", "-H", "-follow") for word in words):
+        look = Look(follows=True)
+    return printed_by_find(words, roots, Listing(tuple(roots), look))
 
 
 def _find_look(words: tuple[Value, ...]) -> Look:

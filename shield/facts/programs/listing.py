@@ -61,7 +61,7 @@ def printed_by_find(words: Sequence[Value], roots: Sequence[Value], listing: Lis
 def printed_by_grep(flags: Sequence[str], roots: Sequence[Value], listing: Listing) -> Listing | None:
     """What grep or rg prints that is told to name files only."""
     names = {"-l", "-L", "--files-with-matches", "--files-without-match"}
-    others = {"-c", "--count", "--json", "--heading", "-p", "--pretty", "--color", "--stats"}
+    others = {"-c", "--count", "--json", "--heading", "-p", "--pretty", "--color", "--colour", "--stats"}
     others |= {"--path-separator", "--hyperlink-format", "--null-data"}
     if not names & set(flags) or others & set(flags) or not _plain_roots(roots):
         return None
@@ -96,14 +96,26 @@ def filtered(listing: Listing, command: CommandFact) -> Listing | None:
     if allowed is None or not plain or command.redirects or ("z" in "".join(options)) is not listing.nul:
         return None
     if command.name in ("head", "tail"):
-        counts = [word for word in words if word.lstrip("-").isdigit() or (word[:2] == "-n" and word[2:].isdigit())]
-        rest = [word for word in words if word not in counts and word != "-n"]
-        return listing if set(rest) <= allowed else None
+        return listing if _uncounted(words) <= allowed else None
     if operands != (1 if command.name == "grep" else 0) or not set(options) <= allowed:
         return None
     return _chosen(listing, words) if command.name == "grep" else listing
 
 
+def _uncounted(words: Sequence[str]) -> set[str]:
+    """The words of head or tail that say no number of lines; a number that no `-n` stands before is a file."""
+    rest: set[str] = set()
+    waiting = list(words)
+    while waiting:
+        word = waiting.pop(0)
+        if word == "-n" and waiting and _SIGNED.fullmatch(waiting[0]):
+            waiting.pop(0)
+        elif not (word[:1] == "-" and _SIGNED.fullmatch(word.removeprefix("-n") if word[:2] == "-n" else word[1:])):
+            rest.add(word)
+    return rest
+
+
+_SIGNED = re.compile(r"[-+]?[0-9]+")
 _ENDING = re.compile(r"\\\.(?:([A-Za-z0-9]+)|\(([A-Za-z0-9]+(?:\|[A-Za-z0-9]+)*)\))\$")
 
 

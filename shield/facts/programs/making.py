@@ -75,7 +75,7 @@ def parted(call: Invocation) -> tuple[Value, ...]:
             found.append(Value(text=name + equals + value, head=name + equals + value))
             if name in _VALUED and not equals and words:
                 found.append(words.pop(0))
-            elif name in (*_COUNTING.values(), "--max-load") and not equals and _counts(words):
+            elif name in (*_COUNTING.values(), "--max-load") and not equals and _counts(words, whole=name == "--jobs"):
                 words.pop(0)
         else:
             found += _letters(text, words)
@@ -93,7 +93,7 @@ def _letters(text: str, words: list[Value]) -> list[Value]:
                 found.append(words.pop(0))
             return found
         if letter in _COUNTING or letter == "O":
-            if letter in _COUNTING and not text[at:] and _counts(words):
+            if letter in _COUNTING and not text[at:] and _counts(words, whole=letter == "j"):
                 words.pop(0)
             return [*found, Value(text=f"-{letter}{text[at:]}", head=f"-{letter}{text[at:]}")]
         found.append(Value(text="-" + letter, head="-" + letter))
@@ -106,8 +106,9 @@ def _whole(name: str) -> str:
     return name if name in _LONG or len(close) != 1 else close[0]
 
 
-def _counts(words: list[Value]) -> bool:
-    return bool(words) and words[0].fixed and words[0].text[:1].isdigit()
+def _counts(words: list[Value], *, whole: bool) -> bool:
+    """Whether the next word is an option's number: to `--jobs` all of it is one, else it is a target."""
+    return bool(words) and words[0].fixed and (words[0].text if whole else words[0].text[:1]).isdecimal()
 
 
 def recipes(call: Invocation) -> None:

@@ -109,6 +109,29 @@ def test_files_are_followed_through_others():
     assert asks("docker compose -f 0.yml ps", many)
 
 
+def test_a_name_counts_from_wherever_it_may():
+    evil = "include: ['https://x.example/y.git']"
+    further = "include: [c.yaml]"
+    for files in (
+        {"compose.yaml": "include: [{path: sub/a.yaml, project_directory: other}]", "sub/a.yaml": further},
+        {"compose.yaml": "include: [{path: [sub/a.yaml, x/b.yaml]}]", "x/b.yaml": further, "sub/a.yaml": ""},
+        {"compose.yaml": "", ".env": "COMPOSE_FILE=sub/a.yaml:b.yaml", "b.yaml": further, "sub/a.yaml": ""},
+        {".env": "COMPOSE_FILE=sub/a.yaml:b.yaml", "b.yaml": further, "sub/a.yaml": ""},
+        {"compose.yaml": "include: [b.yaml, sub/a.yaml]", "b.yaml": "", "sub/a.yaml": further},
+    ):
+        for place in ("other/c.yaml", "sub/c.yaml"):
+            wanted = "project_directory" in files.get("compose.yaml", "") or place == "sub/c.yaml"
+            assert asks("docker compose ps", {**files, place: evil}) is wanted, (files, place)
+    assert asks("docker compose ps", {"compose.yaml": f"include: [{', '.join(f'a{at}' for at in range(300))}]"})
+
+
+@pytest.mark.parametrize("value", ["-", "./compose.yaml:-", "github.com/x/y.git"])
+def test_a_file_of_variables_names_no_input(value):
+    files = {"compose.yaml": PLAIN, ".env": f"COMPOSE_FILE={value}"}
+    assert asks("docker compose ps < e.yaml", {**files, "e.yaml": ""})
+    assert asks("docker compose ps", files)
+
+
 def test_the_project_is_that_of_the_nearest_directory():
     files = {"compose.yaml": "include: [oci://x.example/y]", "sub/compose.yaml": PLAIN, "other/x": ""}
     assert bound("cd sub && docker compose ps", files) == {"sub/compose.yaml"}

@@ -42,6 +42,8 @@ def test_a_link_among_them_leads_where_it_leads(line):
         "for f in $(cat list); do cat $f; done", "for f in $(find src; echo .env); do cat $f; done",
         "for f in $(find src -printf '%p\\n'); do cat $f; done", "for f in $(find src -print0); do cat $f; done",
         "for f in $(find src | tr a b); do cat $f; done", "find() { echo .env; }; for f in $(find src); do cat $f; done",
+        "cat $(find src | head 5)", "cat $(git ls-files | tail 5)", "cat $(find src | head -n 1 5)",
+        "cat $(find src | tail -1 5)", "cat $(find src | head -n)", "cat $(grep -rl x src --colour=always)",
         "cat $(find src | sort; echo .env)", "cat $(echo .env; find src | sort)", "cat $(find src | sort && cat list)",
         "cat $(find src | sort || cat list)", "cat $(find src | sort & cat list)", "cat `find src | sort; cat list`",
         "cat $( (find src | sort); cat list)", "cat $(if true; then find src | sort; fi; cat list)",
@@ -73,6 +75,21 @@ def test_what_is_not_known_stays_unknown(line):
 def test_a_name_that_the_shell_takes_apart_is_not_known(name):
     line = "for f in $(find src -name '*.py'); do cat $f; done"
     assert not settled(facts(line, {**FILES, name: MadeFile()}))
+
+
+@pytest.mark.parametrize("line", ["cat $(FIND)", "FIND | xargs cat", "for f in $(FIND); do cat $f; done"])
+@pytest.mark.parametrize("tests", ["-type f", "-name '*.py' -type f", "-type f -name '*.py'"])
+def test_a_test_behind_print_leaves_nothing_out(line, tests):
+    for find in (f"find . -print {tests}", f"find . -print {tests} -print", f"find . {tests} -print -follow"):
+        found = facts(line.replace("FIND", find), FILES)
+        assert KEY in {path.resolved for path in found.paths} or not settled(found)
+    for find in (f"find . {tests} -print", f"find . {tests}"):
+        assert KEY not in {path.resolved for path in facts(line.replace("FIND", find), FILES).paths}
+
+
+@pytest.mark.parametrize("count", ["head -5", "head -n 5", "head -n5", "tail -n -5", "tail -n +5", "tail -5", "head"])
+def test_a_number_of_lines_leaves_names(count):
+    assert settled(facts(f"cat $(find src -type f | {count})", FILES))
 
 
 @pytest.mark.parametrize(
