@@ -25,6 +25,9 @@ db dc dd dg ds du dv DF FF FI FS fd fz h2 ll lf la li mm MM nw RE sp sv sb sc sd
 _PAIRS = tuple(_PAIRS_TEXT.split())
 
 
+_CHANGING = ("-c", "--create", "-r", "--append", "-u", "--update", "-A", "--catenate", "--concatenate", "--delete")
+
+
 def _tar(call: Invocation) -> bool:
     reading, arguments = call.reading, call.arguments
     if arguments.has("-x", "--extract", "--get") and tar_is_read(call):
@@ -41,7 +44,7 @@ def _tar(call: Invocation) -> bool:
             reading.run(RunsCode.INLINE)  # rmt over rsh
     without = plain_globs(arguments.values("--exclude")) or ()
     look = Look(follows=arguments.has("-h", "--dereference"), without=without)
-    if arguments.has("-c", "--create", "-r", "--append", "-u", "--update", "-A"):
+    if arguments.has(*_CHANGING):
         for archive in archives:
             reading.path(archive, Access.WRITE)
         for operand in call.operands:
