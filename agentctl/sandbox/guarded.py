@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from agentctl.linked import OF_TREE, POINTER, linked, text
+from agentctl.sandbox.gitlinks import gitlinks, indices
 from agentctl.sandbox.places import is_within, listed
 
 __all__ = ["GIT", "NAMES", "appeared", "candidates", "is_directory", "present"]
@@ -81,9 +82,12 @@ _FIRST: Final = frozenset(name.partition("/")[0] for name in NAMES)
 
 
 def present(root: str) -> list[str]:
-    """The guarded paths that exist in a workspace, without a `.git` that is a directory."""
-    git = os.path.join(root, GIT)
-    return [path for path in candidates(root) if os.path.lexists(path) and not (path == git and is_directory(git))]
+    """The guarded paths that exist in a workspace, without any `.git` that is a directory."""
+    return [
+        path
+        for path in candidates(root)
+        if os.path.lexists(path) and not (os.path.basename(path) == GIT and is_directory(path))
+    ]
 
 
 def candidates(root: str) -> list[str]:
@@ -97,13 +101,13 @@ def candidates(root: str) -> list[str]:
     further: list[str] = []
     if first[GIT]:
         folder = os.path.join(root, GIT)
-        further += [*_led(folder, root), *_modules(folder), *_trees(folder)]
+        further += [*_led(folder, root), *_modules(folder), *_trees(folder), *_within(folder, root)]
     # where a name is a link, or stands behind one, what it leads to is obeyed
     further += [real for path in found if (real := os.path.realpath(path)) != path]
     repository = linked(root)
     lent = [] if repository is None else [repository.own]
     for folder in lent:
-        further += [*(os.path.join(folder, name) for name in OF_TREE), *_modules(folder)]
+        further += [*(os.path.join(folder, name) for name in OF_TREE), *_modules(folder), *_within(folder, root)]
     places = (root, *lent)
     inside = [path for path in map(os.path.normpath, further) if any(is_within(path, place) for place in places)]
     return list(dict.fromkeys((*found, *(path for path in inside if path not in places))))
@@ -138,6 +142,28 @@ def _modules(git: str) -> Iterator[str]:
                     tree = os.path.join(path, given.strip())
                     yield os.path.join(tree, GIT)
                     yield from _led(path, tree)
+
+
+def _within(git: str, tree: str) -> Iterator[str]:
+    """The guarded paths of repositories in the working tree `tree` that its index calls submodules, and of theirs."""
+    waiting, count = [(git, tree)], 0
+    while waiting:
+        git, tree = waiting.pop()
+        for index in indices(git):
+            links = gitlinks(index)
+            count += len(links or ())
+            if links is None or count > _MANY:
+                yield index  # what git makes of it cannot be told
+                continue
+            for path in (os.path.normpath(os.path.join(tree, name)) for name in links):
+                inner = os.path.join(path, GIT)
+                if path == tree or not is_within(path, tree):
+                    continue
+                yield inner
+                if is_directory(inner):
+                    yield from (os.path.join(inner, name) for name in _OF_MODULE)
+                    yield from _led(inner, path)
+                    waiting.append((inner, path))
 
 
 def _trees(git: str) -> Iterator[str]:

@@ -287,3 +287,60 @@ def test_a_name_of_another_kind_is_no_trouble(inside, holding):
     os.chown(config, inside.user, inside.user)
     answer = inside("echo fine")
     assert answer.stdout == "fine\n", answer
+
+
+@pytest.fixture
+def nested(inside, holding):
+    """And a repository in it, `deep/own`, which the index calls a submodule."""
+    script = (
+        "git init -q deep/own && cd deep/own && git -c user.email=a@b.example -c user.name=a commit -q --allow-empty -m x"
+        f" && cd ../.. && git add deep/own && chown -R {inside.user}:{inside.user} ."
+    )
+    env = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", **ANYBODYS}
+    chown = f"chown -R {os.geteuid()}:{os.geteuid()} . && "
+    subprocess.run(chown + script, shell=True, check=True, cwd=holding, env=env, capture_output=True)
+    return holding
+
+
+@pytest.mark.parametrize("name", ["config", "hooks/pre-commit", "config.worktree", "commondir"])
+def test_what_leads_git_in_a_repository_that_the_index_names_stays_as_it_is(inside, nested, name):
+    path = nested / "deep/own/.git" / name
+    before = path.read_bytes() if path.exists() else None
+    answer = inside(f"rm -rf {path}; mkdir -p {path.parent}; echo evil > {path}; echo ran")
+    assert answer.stdout == "ran\n", answer
+    assert (path.read_bytes() if path.exists() else None) == before
+    commit = "cd deep/own && git -c user.email=a@b.example -c user.name=a commit -q --allow-empty -m more && echo fine"
+    assert inside(commit, env={"HOME": "/nonexistent"}).stdout == "fine\n"
+
+
+@pytest.mark.parametrize("version", ["2", "4", "split"])
+@pytest.mark.parametrize("plant", ["fsmonitor", "hook", "pointer", "inner"])
+def test_a_repository_that_becomes_a_submodule_brings_no_program(inside, nested, version, plant):
+    """`git status` above would run what its settings name, whoever gives that command."""
+    into = "deep/own/new" if plant == "inner" else "new"
+    script = (
+        f"git init -q {into} && cd {into} && git -c user.email=a@b.example -c user.name=a commit -q --allow-empty -m x"
+        " && head=$(git rev-parse HEAD)"
+    )
+    script += {
+        "fsmonitor": " && git config core.fsmonitor evil",
+        "inner": " && git config core.fsmonitor evil",
+        "hook": " && echo evil > .git/hooks/pre-commit",
+        "pointer": " && git config core.fsmonitor evil && mv .git ../store && echo gitdir: ../store > .git",
+    }[plant]
+    index = {"2": "--index-version 2", "4": "--index-version 4", "split": "--split-index"}[version]
+    script += (
+        f" && cd .. && git update-index --add --cacheinfo 160000,$head,new && git update-index {index} && echo fine"
+    )
+    answer = inside(script, env={"HOME": "/nonexistent"})
+    assert answer.stdout.endswith("fine\n"), answer
+    assert "moved aside" in answer.note, answer
+    left = nested / into / {"hook": ".git/hooks/pre-commit", "pointer": ".git"}.get(plant, ".git/config")
+    assert not left.exists()
+
+
+def test_a_plain_repository_becomes_a_submodule(inside, nested):
+    script = "git init -q new && cd new && git -c user.email=a@b.example -c user.name=a commit -q --allow-empty -m x"
+    answer = inside(f"{script} && cd .. && git add new && git status -s && echo fine", env={"HOME": "/nonexistent"})
+    assert answer.stdout.endswith("fine\n"), answer
+    assert "aside" not in answer.note, answer
