@@ -140,12 +140,13 @@ class _Loading:
             if plain != path:
                 waiting.append(plain)  # Go takes `link/..` for nothing, the system for what is above the link's end
             real = self.real(path)
-            text = None if real in self.loaded else self._text(real)
+            text = self._text(real)
             if text is None:
                 continue  # Compose goes no further, or it is no name of a file
-            self.loaded.append(real)
+            known = real in self.loaded  # by another path perhaps, whose directory names count from, too
+            self.loaded += [] if known else [real]
             fresh = [each for each in dict.fromkeys(map(posixpath.dirname, (path, real))) if each not in bases]
-            further = [name for name in dict.fromkeys(_names(text)) if name not in names]
+            further = [] if known else [name for name in dict.fromkeys(_names(text)) if name not in names]
             bases += fresh
             waiting += [posixpath.join(base, name) for base in fresh for name in names]
             waiting += [posixpath.join(base, name) for base in bases for name in further]

@@ -105,6 +105,10 @@ def test_files_are_followed_through_others():
     there = {"compose.yaml": MadeFile(content=b"include: [a/a.yml]"), "x.yml": MadeFile(content=b"include: ['x:y']")}
     place = replace(WORLD, files=MadeFiles({**links, **there}, programs=PROGRAMS))
     assert analyse("docker compose ps", place).unknown
+    links = {"link/a.yml": MadeFile(symlink="../d/a.yml"), "d/a.yml": MadeFile(content=b"include: [c.yml]")}
+    there = {"compose.yaml": b"include: [link/a.yml, d/a.yml]", "link/c.yml": b"include: ['x:y']"}
+    made = {**links, **{name: MadeFile(content=content) for name, content in there.items()}}
+    assert analyse("docker compose ps", replace(WORLD, files=MadeFiles(made, programs=PROGRAMS))).unknown
     many = {f"{at}.yml": f"include: [{at + 1}.yml]" for at in range(40)}
     assert asks("docker compose -f 0.yml ps", many)
 
