@@ -25,6 +25,7 @@ __all__ = ["COMPOSED"]
 _MAX_BYTES = 1 << 18
 _MAX_FILES = 16
 _MAX_NAMES = 200
+_MAX_BASES = 64  # a link to its own directory gives one more each time
 _MAX_EVENTS = 5_000  # of one file
 _APART = frozenset(("ls", "version"))  # they load no project
 _NAMES = ("compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml")
@@ -145,13 +146,15 @@ class _Loading:
                 continue  # Compose goes no further, or it is no name of a file
             known = real in self.loaded  # by another path perhaps, whose directory names count from, too
             self.loaded += [] if known else [real]
-            fresh = [each for each in dict.fromkeys(map(posixpath.dirname, (path, real))) if each not in bases]
+            fresh = [each for each in dict.fromkeys(map(posixpath.dirname, (plain, real))) if each not in bases]
             further = [] if known else [name for name in dict.fromkeys(_names(text)) if name not in names]
             bases += fresh
             waiting += [posixpath.join(base, name) for base in fresh for name in names]
             waiting += [posixpath.join(base, name) for base in bases for name in further]
             names += further
-            if len(self.loaded) > _MAX_FILES or len(names) > _MAX_NAMES or not all(map(_here, further)):
+            if not all(map(_here, further)) or len(names) > _MAX_NAMES:
+                raise FileSystemUnknownError
+            if len(self.loaded) > _MAX_FILES or len(bases) > _MAX_BASES:
                 raise FileSystemUnknownError
 
     def _those(self, folder: str, names: Sequence[str]) -> list[str]:

@@ -109,6 +109,11 @@ def test_files_are_followed_through_others():
     there = {"compose.yaml": b"include: [link/a.yml, d/a.yml]", "link/c.yml": b"include: ['x:y']"}
     made = {**links, **{name: MadeFile(content=content) for name, content in there.items()}}
     assert analyse("docker compose ps", replace(WORLD, files=MadeFiles(made, programs=PROGRAMS))).unknown
+    dotted = {"compose.yaml": "include: [./a.yml, ./sub/./b.yml]", "a.yml": "include: [./sub/b.yml]"}
+    dotted["sub/b.yml"] = "include: [../a.yml, ./b.yml]"
+    assert bound("docker compose -f ./compose.yaml ps", dotted) == set(dotted)
+    around = {"l": MadeFile(symlink="."), "compose.yaml": MadeFile(content=b"include: [l/compose.yaml]")}
+    assert analyse("docker compose ps", replace(WORLD, files=MadeFiles(around, programs=PROGRAMS))).unknown
     many = {f"{at}.yml": f"include: [{at + 1}.yml]" for at in range(40)}
     assert asks("docker compose -f 0.yml ps", many)
 
