@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Itera
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TextIO
+from typing import Final, TextIO
 
 from agentctl.config import Settings
 from agentctl.errors import (
@@ -40,9 +40,6 @@ from agentctl.ui.text import single_line
 from shield.client import AsyncClient
 from shield.errors import ClientError, Reason, ShieldError
 from shield.types import Isolation
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["Exit", "Person", "chat", "once"]
 

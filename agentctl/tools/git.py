@@ -29,7 +29,6 @@ from shield.types import Json, OutcomeStatus
 __all__ = ["git_commit", "git_diff", "git_log", "git_status"]
 
 TIMEOUT_S: Final = 60.0
-_LISTED: Final = 1 << 20
 _MAX_PARTS: Final = 50_000  # entries of a repository that are looked at before it is written to
 # Shared with the repository as they are. No `hooks`, `config`, `config.worktree`, `modules`, `worktrees`, `lfs`.
 _LINKED: Final = ("objects", "refs", "logs", "packed-refs", "reftable", "shallow", "info")

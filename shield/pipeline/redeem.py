@@ -233,10 +233,6 @@ def _written(facts: Facts) -> tuple[str, ...]:
     return tuple(path.resolved for path in facts.paths if path.access is Access.WRITE and path.resolved is not None)
 
 
-def _changed(why: str) -> PermitError:
-    return _refuse(why, Reason.PERMIT_STATE_CHANGED)
-
-
 def _refuse(why: str, reason: Reason) -> PermitError:
     return PermitError(f"{why}; ask for a new evaluation", reason=reason)
 
