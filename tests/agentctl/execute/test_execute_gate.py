@@ -413,6 +413,7 @@ ACTS = {
     "shell",
     "staging",
     "syscalls",
+    "table",
     "web",
 }
 # beside Shield and the approver: a session's spawner, what it forks, and a group without a sandbox
