@@ -422,7 +422,7 @@ ACTS = {
 # beside Shield and the approver: a session's spawner, what it forks, and a group without a sandbox
 STARTS = {
     "sidecar.py",
-    "chat.py",
+    "gateway.py",
     "tools/process.py",
     "sandbox/spawning.py",
     "sandbox/spawner.py",
