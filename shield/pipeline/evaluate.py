@@ -13,7 +13,7 @@ from shield.errors import RecordError
 from shield.facts.place import Place
 from shield.permits import PERMIT_SECONDS, Permit, PermitKey
 from shield.pipeline.bodies import SALT_BYTES, decision_body
-from shield.pipeline.judge import FACTS_SECONDS, LATE, Judged, PolicyTier
+from shield.pipeline.judge import DEADLINE_SECONDS, LATE, Judged, PolicyTier
 from shield.pipeline.ledger import Evaluation, Issued, Ledger
 from shield.pipeline.looked import UNBOUND, Looked, look
 from shield.pipeline.pool import Pool
@@ -43,7 +43,6 @@ from shield.ulid import Entropy, new_ulid
 __all__ = ["Evaluator"]
 
 _LARGE = 64 * 1024  # bytes of an action from which on redacting it is done in a thread
-_DEADLINE_S = FACTS_SECONDS * 2  # a disk that does not answer must not hold a verdict back
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,7 +192,7 @@ class Evaluator:
             looking = partial(
                 look, request, session, policy=self.policy, place_for=self.place_for, agent=agent, now_ms=now
             )
-            return await self.pool.run(looking, within_s=_DEADLINE_S)
+            return await self.pool.run(looking, within_s=DEADLINE_SECONDS)
         except TimeoutError:
             # INVARIANT: nothing here reads a disk, least of all the one that does not answer: no session, no overlay
             digest = self.policy(None).digest
