@@ -94,6 +94,7 @@ class Batch:
     def _look_up(self, refs: list[int]) -> None:
         """The kinds of the records that the group refers to, and which (ref, kind) pairs exist already."""
         asked = (json.dumps(refs),)
+        # one row each, however many records: every row fetched would give up the interpreter
         one = (
             "SELECT json_group_array(json_array({0}, kind)) FROM entries WHERE {0} IN (SELECT value FROM json_each(?))"
         )
