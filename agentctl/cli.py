@@ -74,8 +74,8 @@ def chat(workspace: str, isolation: str | None) -> None:
     import io
     from pathlib import Path
 
-    from agentctl.chat import Person
     from agentctl.chat import chat as talk
+    from agentctl.ui.person import Person
 
     terminal = sys.stdin.isatty()
     if isinstance(sys.stdin, io.TextIOWrapper):
@@ -106,7 +106,8 @@ def run(prompt: str, workspace: str, isolation: str | None) -> None:
     """
     from pathlib import Path
 
-    from agentctl.chat import Person, once
+    from agentctl.chat import once
+    from agentctl.ui.person import Person
 
     if not prompt.strip():
         raise click.BadParameter("say what is to be done", param_hint="PROMPT")

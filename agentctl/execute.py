@@ -9,18 +9,19 @@ import asyncio
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
-from types import MappingProxyType
-from typing import Final, Protocol, TypeVar
+from dataclasses import dataclass
+from typing import Final, Protocol
 
 from agentctl.errors import CancelledTurnError, ChangedError, GateError, ToolError
 from agentctl.sandbox import Sandbox
-from agentctl.tools import archive, files, git, search, shell, web
-from agentctl.tools.output import RESULT_CHARS, Output, within
-from agentctl.tools.process import Runner, run
+from agentctl.tools import web
+from agentctl.tools.output import RESULT_CHARS, Output, of_failure, within
+from agentctl.tools.process import run
 from agentctl.tools.stop import Stop
+from agentctl.tools.table import carry_out
 from agentctl.tools.warrant import Terms, Warrant, canonical_action, permit_terms
 from agentctl.turns.calls import refusal
+from agentctl.turns.cancel import over, through
 from agentctl.turns.gate import Proposal
 from agentctl.turns.messages import ToolResult
 from shield import canonical
@@ -39,7 +40,6 @@ _STALE: Final = frozenset({Reason.PERMIT_EXPIRED, Reason.PERMIT_STATE_CHANGED})
 # Shield is there and answered that it takes no such action now: a refusal of this one call, not the end of the turn.
 _REFUSALS: Final = frozenset({400, 404, 409, 413, 415, 429, 503})
 
-_T = TypeVar("_T")
 BeforeRedeem = Callable[[Proposal, Verdict], Awaitable[None]]
 
 
@@ -203,7 +203,7 @@ class ShieldGate:
         )
         try:
             # INVARIANT: never sent twice; when cancelled meanwhile, its fate is awaited and `not_run` is told
-            return await _through(self._client.redeem(redemption))
+            return await through(self._client.redeem(redemption))
         except PermitError as error:
             return _Refused(reason=f"not run: {error.detail}", stale=error.reason in _STALE)
         except ClientError as error:
@@ -220,12 +220,12 @@ class ShieldGate:
         stop = Stop()
         runner = run if self._sandbox is None else self._sandbox.runner(level, warrant.receipt.allow_hosts)
         began = time.monotonic_ns()
-        work = asyncio.ensure_future(asyncio.to_thread(_run, warrant, stop, runner, self._network))
+        work = asyncio.ensure_future(asyncio.to_thread(carry_out, warrant, stop, runner, self._network))
         try:
             output = await asyncio.shield(work)
         except asyncio.CancelledError:
             stop.set()
-            await _over(work)
+            await over(work)
             report = Outcome(jti=warrant.receipt.jti, status=OutcomeStatus.CANCELLED, duration_us=_since(began))
             await self._tell(report)
             raise
@@ -233,14 +233,14 @@ class ShieldGate:
             await self._not_run(warrant.receipt.jti)
             return _Refused(reason=f"not run: {error.detail}", stale=isinstance(error, ChangedError))
         except ToolError as error:
-            output = _failed(error.detail)
+            output = of_failure(error.detail)
         except CancelledTurnError:
             await self._tell(
                 Outcome(jti=warrant.receipt.jti, status=OutcomeStatus.CANCELLED, duration_us=_since(began))
             )
             raise
         except Exception as error:  # noqa: BLE001  # a defect in a tool is an error of the call; Shield hears of it
-            output = _failed(f"the tool failed: {type(error).__name__}")
+            output = of_failure(f"the tool failed: {type(error).__name__}")
         return await self._report(proposal, warrant, within(output, self._result_chars), _since(began))
 
     async def _report(self, proposal: Proposal, warrant: Warrant, output: Output, duration_us: int) -> ToolResult:
@@ -257,7 +257,7 @@ class ShieldGate:
             truncated=output.truncated,
         )
         try:
-            received = await _through(self._client.outcome(report))
+            received = await through(self._client.outcome(report))
         except ClientError as error:
             # INVARIANT: a model sees only content that Shield has passed
             if error.status not in _REFUSALS:
@@ -308,89 +308,13 @@ class ShieldGate:
     async def _tell(self, report: Outcome) -> None:
         """Report as well as it goes: whoever cannot be told has recorded that it heard nothing."""
         try:
-            await _through(asyncio.wait_for(self._client.outcome(report), timeout=_TELL_S))
+            await through(asyncio.wait_for(self._client.outcome(report), timeout=_TELL_S))
         except (ShieldError, TimeoutError):
             pass  # an `executing` without outcome counts as run, which is the safe side
 
 
-def _run(warrant: Warrant, stop: Stop, runner: Runner, network: web.Network) -> Output:
-    """The one table from an action's type to what does it. Raises ToolError for a type that nothing here does."""
-    if warrant.type == "http_request":
-        return web.http_request(warrant, stop, network)
-    starting = _STARTING.get(warrant.type)
-    if starting is not None:
-        return starting(warrant, stop, runner)
-    with_stop = _STOPPABLE.get(warrant.type)
-    if with_stop is not None:
-        return with_stop(warrant, stop)
-    plain = _PLAIN.get(warrant.type)
-    if plain is None:
-        raise ToolError(f"`{warrant.type}` cannot be done here; use another tool")
-    stop.check()
-    return plain(warrant)
-
-
-_STARTING: Final[Mapping[str, Callable[[Warrant, Stop, Runner], Output]]] = MappingProxyType(
-    {
-        "execute_command": shell.execute_command,
-        "git_commit": git.git_commit,
-        "git_diff": git.git_diff,
-        "git_log": git.git_log,
-        "git_status": git.git_status,
-    }
-)
-_STOPPABLE: Final[Mapping[str, Callable[[Warrant, Stop], Output]]] = MappingProxyType(
-    {
-        "archive_create": archive.archive_create,
-        "archive_extract": archive.archive_extract,
-        "grep_files": search.grep_files,
-        "list_directory": search.list_directory,
-        "search_files": search.search_files,
-    }
-)
-_PLAIN: Final[Mapping[str, Callable[[Warrant], Output]]] = MappingProxyType(
-    {
-        "copy_file": files.copy_file,
-        "create_directory": files.create_directory,
-        "delete_directory": files.delete_directory,
-        "delete_file": files.delete_file,
-        "edit_file": files.edit_file,
-        "move_file": files.move_file,
-        "read_file": files.read_file,
-        "write_file": files.write_file,
-    }
-)
-
-
-async def _through(work: Awaitable[_T]) -> _T:
-    """The result of `work`, which goes on to its end even when we are cancelled; only then is the cancel passed on."""
-    task = asyncio.ensure_future(work)
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await _over(task)
-        raise
-
-
-async def _over(work: "asyncio.Future[_T]") -> None:
-    """Until it has wound down, however often we are cancelled meanwhile."""
-    while not work.done():
-        try:
-            await asyncio.wait({work})
-        except asyncio.CancelledError:
-            continue
-    if not work.cancelled():
-        work.exception()
-
-
 def _since(began: int) -> int:
     return (time.monotonic_ns() - began) // 1000
-
-
-def _failed(why: str) -> Output:
-    output = Output(parts=(OutcomePart(role="error", text=why),), bytes=0, sha256="", status=OutcomeStatus.ERROR)
-    raw = why.encode("utf-8", "replace")
-    return replace(output, bytes=len(raw), sha256=canonical.digest(raw))
 
 
 def _note(output: Output) -> str | None:

@@ -4,7 +4,6 @@ import json
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from audit.entry import Encoded, Private, canonical, decode
 from audit.errors import ConflictError, EntryError, KindError, LogDamagedError
@@ -12,14 +11,6 @@ from audit.kinds import OPEN, KindTable
 from audit.merkle import leaf_hash
 from audit.schema import read_leaf
 from audit.state import State
-
-# One row each, however many records: every row fetched would give up the interpreter.
-_TARGETS: Final = (
-    "SELECT json_group_array(json_array(seq, kind)) FROM entries WHERE seq IN (SELECT value FROM json_each(?))"
-)
-_USED: Final = (
-    "SELECT json_group_array(json_array(ref, kind)) FROM entries WHERE ref IN (SELECT value FROM json_each(?))"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +94,7 @@ class Batch:
     def _look_up(self, refs: list[int]) -> None:
         """The kinds of the records that the group refers to, and which (ref, kind) pairs exist already."""
         asked = (json.dumps(refs),)
+        # one row each, however many records: every row fetched would give up the interpreter
         one = (
             "SELECT json_group_array(json_array({0}, kind)) FROM entries WHERE {0} IN (SELECT value FROM json_each(?))"
         )

@@ -4,11 +4,9 @@ A first walk over the records notes in a temporary database what is asked for ou
 which records open the log or change its key, where lines begin. It judges nothing but the folder's own form.
 """
 
-import errno
 import os
 import re
 import sqlite3
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -17,6 +15,7 @@ from audit.chain import ROTATE
 from audit.checkpoint import Checkpoint
 from audit.entry import MAX_LEAF
 from audit.errors import EntryError, NoteError, ReadError
+from audit.folder import is_tile, lines_of, open_file, read_file, tile_path
 from audit.kinds import OPEN
 from audit.merkle import HASH, WIDTH, Edge, tile_count
 from audit.note import MAX_NOTE, VerifyKey, split_note
@@ -27,7 +26,6 @@ _TILE_BYTES: Final = WIDTH * HASH
 _STEP: Final = 64  # lines between two whose places are kept
 _MAX_BYTES: Final = 4 * MAX_NOTE
 _LENGTH = re.compile(rb"[1-9][0-9]{0,5}\n")
-_TILE = re.compile(r"tile/([^/]+)/((?:x[0-9]{3}/){0,6}[0-9]{3})(?:\.p/[0-9]{1,3})?")
 _INDEX = (
     "CREATE TABLE refs(ref INTEGER, kind TEXT, seq INTEGER, PRIMARY KEY(ref, kind, seq)) WITHOUT ROWID",
     "CREATE TABLE calls(call BLOB, seq INTEGER, PRIMARY KEY(call, seq)) WITHOUT ROWID",
@@ -37,49 +35,6 @@ _INDEX = (
     "CREATE TABLE notes(size INTEGER PRIMARY KEY, note TEXT)",
     "CREATE TABLE found(lines INTEGER, fault TEXT)",
 )
-
-
-def tile_path(level: int | str, index: int, width: int = WIDTH) -> str:
-    """A tile's path below the bundle (c2sp.org/tlog-tiles): groups of three digits, all but the last with an `x`."""
-    groups = [f"{index % 1000:03}"]
-    while index >= 1000:
-        index //= 1000
-        groups.insert(0, f"x{index % 1000:03}")
-    return f"tile/{level}/{'/'.join(groups)}" + ("" if width == WIDTH else f".p/{width}")
-
-
-def open_file(path: Path) -> BinaryIO | None:
-    """A regular file, open for reading; None if there is none: whatever else has its name counts as not there."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError as error:
-        if error.errno == errno.ELOOP:
-            return None
-        raise
-    if stat.S_ISREG(os.fstat(descriptor).st_mode):
-        return open(descriptor, "rb")
-    os.close(descriptor)
-    return None
-
-
-def read_file(path: Path, limit: int) -> bytes | None:
-    """A regular file's bytes; None if there is none, or it holds more than `limit`."""
-    file = open_file(path)
-    if file is None:
-        return None
-    with file:
-        found = file.read(limit + 1)
-    return found if len(found) <= limit else None
-
-
-def lines_of(file: BinaryIO) -> Iterator[bytes]:
-    """The lines of `records.jsonl` from where the file stands, without their newlines. Raises TamperedError."""
-    while line := file.readline(MAX_LEAF + 2):
-        if not line.endswith(b"\n"):
-            raise TamperedError("`records.jsonl` of the bundle has a line that does not end, or is no record")
-        yield line[:-1]
 
 
 class BundleSource:
@@ -246,7 +201,7 @@ class BundleSource:
         for base, _, names in os.walk(self._folder / "tile"):
             for name in names:
                 path = os.path.relpath(os.path.join(base, name), self._folder)
-                if not _is_tile(path, allowed):
+                if not is_tile(path, allowed):
                     return path
                 found += 1
         return None if found == wanted else "tile"
@@ -346,14 +301,3 @@ def _checkpoint(note: bytes) -> tuple[Checkpoint, str]:
         return Checkpoint.parse(split_note(text)[0]), text
     except (UnicodeDecodeError, NoteError) as error:
         raise TamperedError(f"a checkpoint of the bundle is malformed: {error}") from error
-
-
-def _is_tile(path: str, allowed: dict[str, int]) -> bool:
-    """Whether it is the path of a tile in a tree with as many hashes at each level."""
-    found = _TILE.fullmatch(path)
-    hashes = allowed.get(found[1]) if found else None
-    if found is None or hashes is None:
-        return False
-    index = int(found[2].replace("/", "").replace("x", ""))
-    width = min(hashes - index * WIDTH, WIDTH)
-    return width > 0 and path == tile_path(found[1], index, width)

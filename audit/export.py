@@ -19,13 +19,14 @@ from typing import IO, Final
 
 from audit.chain import ROTATE
 from audit.errors import ExportError, LogDamagedError, ProofError
+from audit.folder import tile_path
 from audit.merkle import HASH, WIDTH, TileReader, leaf_hash, root_at
 from audit.note import VerifyKey
 from audit.query import Filter, Row, rows
 from audit.reader import key_chain, newest_note, tile_reader
 from audit.schema import check_schema, read_text, reading
 
-__all__ = ["Bundle", "export_bundle", "new_file", "tile_path"]
+__all__ = ["Bundle", "export_bundle", "new_file"]
 
 _CHUNK: Final = 256
 
@@ -67,15 +68,6 @@ def export_bundle(path: Path, folder: Path, key: VerifyKey, where: Filter | None
         _write(draft / "checkpoint", note.encode())
         _write(draft / "audit.vkey", f"{chain.newest.line()}\n".encode())
     return Bundle(checkpoint.size, count, complete=count == checkpoint.size)
-
-
-def tile_path(level: int | str, index: int, width: int) -> Path:
-    """The path of a tile that holds `width` of 256 hashes or entries (c2sp.org/tlog-tiles): `tile/0/x001/067.p/3`."""
-    parts = [f"{index % 1000:03}"]
-    while index := index // 1000:
-        parts.insert(0, f"x{index % 1000:03}")
-    name = Path("tile", str(level), *parts)
-    return name if width == WIDTH else name.with_name(f"{name.name}.p") / str(width)
 
 
 def _tiles(size: int) -> Iterator[tuple[int, int]]:

@@ -126,9 +126,9 @@ def measure(stage: Stage) -> dict[str, Any]:
     path = [str(TESTS)] if checkout == site else [str(checkout), str(TESTS)]
     owned = [
         *packages.values(),
-        packages["shield"] / "types.py",
+        packages["shield"] / "errors.py",
         packages["agentctl"] / "execute.py",
-        *(packages["shield"] / "__pycache__").glob("types.*.pyc"),
+        *(packages["shield"] / "__pycache__").glob("errors.*.pyc"),
         packages["shield"] / "__pycache__",
         prefix.parent,
         prefix,

@@ -1,20 +1,14 @@
 """Anthropic Messages, streamed (docs.anthropic.com, "Streaming Messages"; version 2023-06-01)."""
 
-import json
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import Mapping, Sequence
 
-from agentctl.errors import ModelConfigError
-from agentctl.events import (
-    ProviderEvent,
-)
 from agentctl.providers.anthropic_stream import AnthropicReader
 from agentctl.providers.http import Endpoint, ModelHttp
-from agentctl.providers.provider import ModelSettings, read
+from agentctl.providers.provider import ModelSettings
+from agentctl.providers.streamed import Streamed
 from agentctl.providers.wire import (
     arguments_object,
 )
-from agentctl.turns.cancel import Cancel
 from agentctl.turns.gate import ToolSpec
 from agentctl.turns.messages import (
     AssistantMessage,
@@ -35,29 +29,23 @@ _MAX_TOKENS = 8192  # the field is required; every current model can write as mu
 _OWN_FIELDS = frozenset({"model", "messages", "system", "tools", "stream"})
 
 
-class AnthropicProvider:
+class AnthropicProvider(Streamed):
     """Any server with `POST BASE/v1/messages`."""
 
     def __init__(self, endpoint: Endpoint, settings: ModelSettings, *, http: ModelHttp | None = None) -> None:
-        if clash := _OWN_FIELDS & settings.extra.keys():
-            raise ModelConfigError(f"`extra` may not set `{min(clash)}`; leave it out")
-        self._settings = settings
-        self._http = http or ModelHttp(endpoint)
-        self._headers = {"accept": "text/event-stream", "anthropic-version": _VERSION}
+        headers = {"accept": "text/event-stream", "anthropic-version": _VERSION}
         if endpoint.api_key:
-            self._headers["x-api-key"] = endpoint.api_key
-
-    async def stream(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec], *, cancel: Cancel
-    ) -> AsyncGenerator[ProviderEvent, None]:
-        body = json.dumps(anthropic_body(messages, tools, self._settings)).encode()
-        chunks = self._http.post("v1/messages", body, self._headers, cancel=cancel)
-        async with aclosing(chunks), aclosing(read(chunks, AnthropicReader(), self._http.without_secrets)) as events:
-            async for event in events:
-                yield event
-
-    async def aclose(self) -> None:
-        await self._http.aclose()
+            headers["x-api-key"] = endpoint.api_key
+        super().__init__(
+            endpoint,
+            settings,
+            http,
+            own=_OWN_FIELDS,
+            path="v1/messages",
+            headers=headers,
+            body=anthropic_body,
+            reader=AnthropicReader,
+        )
 
 
 def anthropic_body(

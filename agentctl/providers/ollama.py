@@ -1,11 +1,10 @@
 """Ollama's own chat API, streamed as one JSON object a line (github.com/ollama/ollama docs/api.md)."""
 
 import json
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agentctl.errors import ModelAnswerError, ModelConfigError
+from agentctl.errors import ModelAnswerError
 from agentctl.events import (
     ProviderEvent,
     Stop,
@@ -17,8 +16,9 @@ from agentctl.events import (
     Usage,
 )
 from agentctl.providers.http import Endpoint, ModelHttp
-from agentctl.providers.provider import ModelSettings, read
+from agentctl.providers.provider import ModelSettings
 from agentctl.providers.sse import LineSplitter
+from agentctl.providers.streamed import Streamed
 from agentctl.providers.wire import (
     MAX_CALLS,
     TextJoiner,
@@ -30,7 +30,6 @@ from agentctl.providers.wire import (
     reported,
     text_of,
 )
-from agentctl.turns.cancel import Cancel
 from agentctl.turns.gate import ToolSpec
 from agentctl.turns.messages import (
     AssistantMessage,
@@ -50,29 +49,23 @@ _STOPS = {"stop": StopReason.END, "length": StopReason.LENGTH}
 _OWN_FIELDS = frozenset({"model", "messages", "tools", "stream"})
 
 
-class OllamaProvider:
+class OllamaProvider(Streamed):
     """Any server with `POST BASE/api/chat`; usually `http://127.0.0.1:11434`."""
 
     def __init__(self, endpoint: Endpoint, settings: ModelSettings, *, http: ModelHttp | None = None) -> None:
-        if clash := _OWN_FIELDS & settings.extra.keys():
-            raise ModelConfigError(f"`extra` may not set `{min(clash)}`; leave it out")
-        self._settings = settings
-        self._http = http or ModelHttp(endpoint)
-        self._headers = {"accept": "application/x-ndjson"}
+        headers = {"accept": "application/x-ndjson"}
         if endpoint.api_key:
-            self._headers["authorization"] = f"Bearer {endpoint.api_key}"
-
-    async def stream(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec], *, cancel: Cancel
-    ) -> AsyncGenerator[ProviderEvent, None]:
-        body = json.dumps(ollama_body(messages, tools, self._settings)).encode()
-        chunks = self._http.post("api/chat", body, self._headers, cancel=cancel)
-        async with aclosing(chunks), aclosing(read(chunks, OllamaReader(), self._http.without_secrets)) as events:
-            async for event in events:
-                yield event
-
-    async def aclose(self) -> None:
-        await self._http.aclose()
+            headers["authorization"] = f"Bearer {endpoint.api_key}"
+        super().__init__(
+            endpoint,
+            settings,
+            http,
+            own=_OWN_FIELDS,
+            path="api/chat",
+            headers=headers,
+            body=ollama_body,
+            reader=OllamaReader,
+        )
 
 
 def ollama_body(messages: Sequence[Message], tools: Sequence[ToolSpec], settings: ModelSettings) -> Mapping[str, Json]:

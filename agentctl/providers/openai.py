@@ -1,20 +1,15 @@
 """OpenAI-compatible chat completions, streamed (platform.openai.com/docs/api-reference/chat)."""
 
 import json
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import Mapping, Sequence
 
-from agentctl.errors import ModelConfigError
-from agentctl.events import (
-    ProviderEvent,
-)
 from agentctl.providers.http import Endpoint, ModelHttp
 from agentctl.providers.openai_stream import OpenAiReader
-from agentctl.providers.provider import ModelSettings, read
+from agentctl.providers.provider import ModelSettings
+from agentctl.providers.streamed import Streamed
 from agentctl.providers.wire import (
     arguments_object,
 )
-from agentctl.turns.cancel import Cancel
 from agentctl.turns.gate import ToolSpec
 from agentctl.turns.messages import (
     AssistantMessage,
@@ -31,29 +26,23 @@ __all__ = ["OpenAiProvider", "openai_body"]
 _OWN_FIELDS = frozenset({"model", "messages", "tools", "stream", "stream_options", "n"})
 
 
-class OpenAiProvider:
+class OpenAiProvider(Streamed):
     """Any server with `POST BASE/chat/completions`; `base_url` usually ends in `/v1`."""
 
     def __init__(self, endpoint: Endpoint, settings: ModelSettings, *, http: ModelHttp | None = None) -> None:
-        if clash := _OWN_FIELDS & settings.extra.keys():
-            raise ModelConfigError(f"`extra` may not set `{min(clash)}`; leave it out")
-        self._settings = settings
-        self._http = http or ModelHttp(endpoint)
-        self._headers = {"accept": "text/event-stream"}
+        headers = {"accept": "text/event-stream"}
         if endpoint.api_key:
-            self._headers["authorization"] = f"Bearer {endpoint.api_key}"
-
-    async def stream(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec], *, cancel: Cancel
-    ) -> AsyncGenerator[ProviderEvent, None]:
-        body = json.dumps(openai_body(messages, tools, self._settings)).encode()
-        chunks = self._http.post("chat/completions", body, self._headers, cancel=cancel)
-        async with aclosing(chunks), aclosing(read(chunks, OpenAiReader(), self._http.without_secrets)) as events:
-            async for event in events:
-                yield event
-
-    async def aclose(self) -> None:
-        await self._http.aclose()
+            headers["authorization"] = f"Bearer {endpoint.api_key}"
+        super().__init__(
+            endpoint,
+            settings,
+            http,
+            own=_OWN_FIELDS,
+            path="chat/completions",
+            headers=headers,
+            body=openai_body,
+            reader=OpenAiReader,
+        )
 
 
 def openai_body(messages: Sequence[Message], tools: Sequence[ToolSpec], settings: ModelSettings) -> Mapping[str, Json]:

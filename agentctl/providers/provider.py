@@ -1,18 +1,17 @@
 """What the loop asks of a language model, and what every wire format's reader offers."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Protocol
 
-from agentctl.errors import ModelAnswerError, ModelError
 from agentctl.events import ProviderEvent
 from agentctl.turns.cancel import Cancel
 from agentctl.turns.gate import ToolSpec
 from agentctl.turns.messages import Message
 from shield.types import Json
 
-__all__ = ["ModelSettings", "Provider", "Reader", "read"]
+__all__ = ["ModelSettings", "Provider", "Reader"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,24 +57,3 @@ class Reader(Protocol):
     def end(self) -> list[ProviderEvent]:
         """The events that the end of the bytes completes. Raises ModelAnswerError where the answer ended early."""
         ...
-
-
-async def read(
-    chunks: AsyncIterator[bytes], reader: Reader, without_secrets: Callable[[str], str]
-) -> AsyncGenerator[ProviderEvent, None]:
-    """The events of an answer whose bytes come in `chunks`; errors carry no secret.
-
-    What is left unread when the reader is done is not waited for: some servers keep the connection open.
-    """
-    try:
-        async for chunk in chunks:
-            for event in reader.feed(chunk):
-                yield event
-            if reader.done:
-                return
-        for event in reader.end():
-            yield event
-        if not reader.done:
-            raise ModelAnswerError("the model's answer ended early; ask again")
-    except ModelError as error:
-        raise type(error)(without_secrets(error.detail), status=error.status) from None

@@ -10,14 +10,16 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from typing import Final
 
 from agentctl.errors import ToolError
-from agentctl.sandbox.mounts import PRIVATE_CACHES
 from agentctl.sandbox.places import Places, private_tmp
 
 __all__ = ["Scratch"]
 
 _SESSION = "session-"
+# Directories in the home that tools keep caches in: a confined command has its own, one for each workspace.
+_CACHES: Final = (".cache", ".npm")
 
 
 class Scratch:
@@ -53,7 +55,7 @@ class Scratch:
             stand_ins[name] = _made(os.path.join(session, name.strip("/").replace("/", "-")))
         _made(os.path.join(stand_ins["/tmp"], os.path.basename(private_tmp(os.geteuid()))))  # noqa: S108
         digest = hashlib.sha256("\0".join(places.workspace_roots).encode("utf-8", "surrogateescape")).hexdigest()
-        for name in PRIVATE_CACHES:
+        for name in _CACHES:
             place = os.path.join(places.home, name)
             # where a mount is to stand there must be a directory: the one that tools would make there themselves
             with suppress(OSError):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from agentctl.turns.text import shorten
 from shield.types import OutcomePart, OutcomeStatus
 
-__all__ = ["MAX_CONTENT", "RESULT_CHARS", "Capture", "Digest", "Output", "of_bytes", "within"]
+__all__ = ["MAX_CONTENT", "RESULT_CHARS", "Capture", "Digest", "Output", "of_bytes", "of_failure", "within"]
 
 MAX_CONTENT = 256 * 1024  # CONTRACTS: content of an outcome, bytes, head and tail
 RESULT_CHARS = 32_000  # of one result that a model is shown
@@ -103,6 +103,14 @@ def of_bytes(role: str, data: bytes, *, note: str | None = None, more: bool = Fa
     capture.add(data)
     part, cut = capture.part()
     return Output(parts=(part,), bytes=digest.bytes, sha256=digest.sha256, truncated=cut or more, note=note)
+
+
+def of_failure(why: str) -> Output:
+    """The output of a tool that failed: why it did."""
+    digest = Digest()
+    digest.add(why.encode("utf-8", "replace"))
+    part = OutcomePart(role="error", text=why)
+    return Output(parts=(part,), bytes=digest.bytes, sha256=digest.sha256, status=OutcomeStatus.ERROR)
 
 
 def within(output: Output, limit: int) -> Output:

@@ -1,4 +1,4 @@
-"""Stopping a turn from outside it (Ctrl-C), at every point where the turn waits."""
+"""Stopping a turn from outside it (Ctrl-C), wherever it waits, and waiting for what must not be cut short."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from agentctl.errors import CancelledTurnError
 
-__all__ = ["Cancel", "wound_down"]
+__all__ = ["Cancel", "over", "through", "wound_down"]
 
 T = TypeVar("T")
 
@@ -66,3 +66,24 @@ async def wound_down(work: Iterable["asyncio.Future[Any]"]) -> None:
             task.exception()  # looked at: whoever stops work does not wait for what it says
     if again is not None:
         raise again
+
+
+async def through(work: Awaitable[T]) -> T:
+    """The result of `work`, which goes on to its end even when we are cancelled; only then is the cancel passed on."""
+    task = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await over(task)
+        raise
+
+
+async def over(work: "asyncio.Future[T]") -> None:
+    """Until it has wound down, however often we are cancelled meanwhile."""
+    while not work.done():
+        try:
+            await asyncio.wait({work})
+        except asyncio.CancelledError:
+            continue
+    if not work.cancelled():
+        work.exception()

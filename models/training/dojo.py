@@ -18,7 +18,6 @@ __all__ = ["dojo"]
 
 _SUITES = ("workspace", "slack", "banking", "travel")
 _HOLE = re.compile(r"\{((?:prompt_)?inj[a-z_0-9]*)\}")
-_ATTACKS = {"direct", "ignore_previous", "system_message", "injecagent"}
 _PLACEHOLDER = "\ue000"
 
 

@@ -9,7 +9,8 @@ import click
 from shield.cli.connection import from_pipe
 from shield.cli.terminal import unseen
 from shield.config.home import home_from
-from shield.service.run import Hooks, Listening, serve
+from shield.service.hooks import Hooks, Listening
+from shield.service.run import serve
 
 __all__ = ["command"]
 

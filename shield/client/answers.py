@@ -4,13 +4,23 @@ import base64
 import binascii
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from shield import canonical
+from shield.client.document import (
+    MAX_ANSWER,
+    as_object,
+    broken,
+    list_in,
+    number_in,
+    object_of,
+    text_in,
+    text_or_none,
+    texts_in,
+    time_in,
+)
 from shield.client.values import OpenedSession
-from shield.errors import ClientError, InputError, Reason
+from shield.errors import ClientError, Reason
 from shield.types import (
     Approval,
     ApprovalState,
@@ -35,23 +45,14 @@ __all__ = [
     "Answer",
     "answer_of",
     "approval_of",
-    "as_object",
-    "broken",
-    "list_in",
-    "object_of",
     "problem",
     "read_outcome",
     "read_session",
     "read_verdict",
     "take",
-    "text_in",
     "unreachable",
-    "utf8",
     "verdict_of",
 ]
-
-MAX_ANSWER = 64 * 1024 * 1024  # bytes of one answer: the approvals list may hold 20 whole actions
-MAX_NODES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,10 +91,6 @@ def unreachable(error: BaseException) -> ClientError:
     return ClientError(f"Shield did not answer ({type(error).__name__}); nothing is run, see `shield status`")
 
 
-def broken(what: str) -> ClientError:
-    return ClientError(f"Shield sent {what}, which is no verdict; nothing is run", reason=Reason.SERVICE_ANSWER)
-
-
 def problem(answer: Answer) -> ClientError:
     """RFC 9457 problem details; whatever else came is `service.answer`."""
     if answer.media != "application/problem+json" or answer.status < 400:
@@ -114,74 +111,6 @@ def problem(answer: Answer) -> ClientError:
         )
     shown = detail if isinstance(detail, str) else reason.value
     return ClientError(shown, reason=reason, status=answer.status, retry_after=answer.retry_after)
-
-
-def utf8(raw: bytes) -> str:
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError:
-        raise broken("text that is not UTF-8") from None
-
-
-def object_of(raw: bytes) -> dict[str, Json]:
-    try:
-        value = canonical.parse(raw, max_bytes=MAX_ANSWER, max_depth=canonical.MAX_DEPTH + 8, max_nodes=MAX_NODES)
-    except InputError as error:
-        raise broken(f"an answer that is not strict JSON ({error.detail})") from None
-    return as_object(value)
-
-
-def as_object(value: Json) -> dict[str, Json]:
-    if not isinstance(value, dict):
-        raise broken("something else where an object belongs")
-    return value
-
-
-def text_in(document: Mapping[str, Json], key: str) -> str:
-    value = document.get(key)
-    if not isinstance(value, str):
-        raise broken(f"no text `{key}`")
-    return value
-
-
-def text_or_none(document: Mapping[str, Json], key: str) -> str | None:
-    return None if document.get(key) is None else text_in(document, key)
-
-
-def number_in(document: Mapping[str, Json], key: str, default: int | None = None) -> int:
-    value = document.get(key, default)
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise broken(f"no whole number `{key}`")
-    return value
-
-
-def list_in(document: Mapping[str, Json], key: str) -> list[Json]:
-    value = document.get(key)
-    if not isinstance(value, list):
-        raise broken(f"no list `{key}`")
-    return value
-
-
-def texts_in(document: Mapping[str, Json], key: str) -> dict[str, str]:
-    value = as_object(document.get(key))
-    if not all(isinstance(item, str) for item in value.values()):
-        raise broken(f"something else than text in `{key}`")
-    return {name: str(item) for name, item in value.items()}
-
-
-def time_in(document: Mapping[str, Json], key: str) -> int | None:
-    """RFC 3339 in UTC → unix milliseconds."""
-    text = text_or_none(document, key)
-    if text is None:
-        return None
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise broken(f"no time in `{key}`") from None
-    if moment.tzinfo is None:
-        raise broken(f"a time without zone in `{key}`")
-    since = moment - datetime(1970, 1, 1, tzinfo=UTC)
-    return since.days * 86_400_000 + since.seconds * 1000 + since.microseconds // 1000
 
 
 def read_session(answer: Answer) -> OpenedSession:

@@ -7,21 +7,8 @@ from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
-from shield.client.answers import (
-    Answer,
-    approval_of,
-    as_object,
-    broken,
-    list_in,
-    object_of,
-    problem,
-    read_outcome,
-    read_session,
-    read_verdict,
-    text_in,
-    utf8,
-    verdict_of,
-)
+from shield.client.answers import Answer, approval_of, problem, read_outcome, read_session, read_verdict, verdict_of
+from shield.client.document import as_object, broken, list_in, object_of, text_in, utf8
 from shield.client.values import Checkpoint, OpenedSession, Readiness, Redemption
 from shield.errors import ClientError, PermitError, Reason
 from shield.types import Approval, ApprovalAnswer, Isolation, Json, Outcome, OutcomeReply, Verdict

@@ -4,43 +4,37 @@ INVARIANT: a verdict leaves here only after its record is durable; a permit only
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from shield.approvals.queue import ApprovalQueue, Binding
-from shield.errors import RecordError, ShieldError, StateError
-from shield.facts.files import identities, versions
-from shield.facts.json import facts_digest, facts_json
+from shield.errors import RecordError
 from shield.facts.place import Place
-from shield.facts.secrets import redact
-from shield.permits import PERMIT_SECONDS, Permit, PermitKey, state_digest
-from shield.pipeline.bodies import SALT_BYTES, approval_body, decision_body
-from shield.pipeline.judge import FACTS_SECONDS, LATE, Judged, PolicyTier, judge
+from shield.permits import PERMIT_SECONDS, Permit, PermitKey
+from shield.pipeline.bodies import SALT_BYTES, decision_body
+from shield.pipeline.judge import DEADLINE_SECONDS, LATE, Judged, PolicyTier
 from shield.pipeline.ledger import Evaluation, Issued, Ledger
+from shield.pipeline.looked import UNBOUND, Looked, look
 from shield.pipeline.pool import Pool
 from shield.pipeline.ports import Clock, Kept, Recorder
+from shield.pipeline.questions import Questions
 from shield.pipeline.redacted import Known, content
 from shield.pipeline.verdict import evidence_of, unrecorded, verdict_of
 from shield.tiers.absent import ABSENT
 from shield.tiers.floor import required_isolation
-from shield.tiers.person import no_approver, person
+from shield.tiers.person import person
 from shield.tiers.settle import Settled, need_of, settle
 from shield.tiers.tier import Case, UpperTier, blocked
 from shield.types import (
     Action,
     ActionRequest,
-    Answer,
     Approval,
     ApprovalState,
     Decision,
     Facts,
-    FileIdentity,
     Isolation,
-    Json,
-    Opinion,
     Session,
-    Severity,
     Tier,
     Verdict,
 )
@@ -48,19 +42,7 @@ from shield.ulid import Entropy, new_ulid
 
 __all__ = ["Evaluator"]
 
-_LOOKS = 3  # an editor may put a new file in place while the old one is being looked at
 _LARGE = 64 * 1024  # bytes of an action from which on redacting it is done in a thread
-_DEADLINE_S = FACTS_SECONDS * 2  # a disk that does not answer must not hold a verdict back
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Looked:
-    """What the worker found: opinions, the files that a permit would bind (None: they cannot be bound), and which
-    versions of others a person would say yes to."""
-
-    judged: Judged
-    files: tuple[FileIdentity, ...] | None = None
-    versions: tuple[FileIdentity, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,12 +56,12 @@ class Evaluator:
     pool: Pool
     recorder: Recorder
     approvals: ApprovalQueue
+    questions: Questions
     key: PermitKey
     ledger: Ledger
     payloads: bool = False
     tiers: Sequence[UpperTier] = ABSENT
     entropy: Entropy = field(default_factory=Entropy)
-    tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def evaluate(
         self,
@@ -102,18 +84,20 @@ class Evaluator:
         looked = await self._look(request, session, agent, now)
         # 2. as far up as needed
         judged = await self._upward(request, looked.judged)
-        binding = _binding(request, session, judged, looked)
+        binding = looked.binding(request, session, judged)
         opinions = judged.opinions
         if approval is not None and need_of(opinions) is Tier.PERSON and self._holds(approval, binding):
             answer = person(approval)
             opinions = opinions if answer is None else (*opinions, answer)
         settled = settle(opinions)
         if settled.decision is Decision.ALLOW and session is not None and looked.files is None:
-            settled = replace(settled, decision=Decision.BLOCK, by=_UNBOUND)
+            settled = replace(settled, decision=Decision.BLOCK, by=UNBOUND)
         # 3. a person, if it comes to that
         question: Approval | None = None
         if settled.decision is Decision.ESCALATE:
-            question, settled = await self._ask(request, settled, judged, binding, evaluation or call_id, agent, owner)
+            question, settled = await self.questions.ask(
+                request, settled, judged, binding, evaluation or call_id, agent, owner
+            )
         # 4. record, then release: there is no verdict before its record is durable
         expires_at = now + PERMIT_SECONDS * 1000 if settled.decision is Decision.ALLOW else None
         verdict = partial(
@@ -144,12 +128,12 @@ class Evaluator:
             )
         except RecordError as error:
             if question is not None:
-                await asyncio.shield(self._withdraw(question.id))
+                await self.questions.withdraw(question)
             return unrecorded(verdict(), error)
         except BaseException:
             # whoever asked is gone: nobody will come back for this question, so nobody is asked
             if question is not None:
-                await asyncio.shield(self._withdraw(question.id))
+                await self.questions.withdraw(question)
             raise
         recorded = self.clock.monotonic_ns()
         settled_by = approval.id if approval is not None and settled.by.tier is Tier.PERSON else None
@@ -171,8 +155,7 @@ class Evaluator:
             )
         )
         if question is not None:
-            self._close_in_time(question)
-            await self.approvals.show(question.id)
+            await self.questions.show(question)
         return released
 
     async def current(self, evaluation: str, *, owner: str, wait_s: float) -> Verdict:
@@ -188,7 +171,7 @@ class Evaluator:
         if approval.state is ApprovalState.PENDING:
             if self.clock.now_ms() < approval.expires_at:
                 return known.verdict
-            approval = await self.expire(approval.id)
+            approval = await self.questions.expire(approval.id)
         async with known.lock:
             latest = self.ledger.evaluation(evaluation, owner)
             if latest is not known or not self._stale(known):
@@ -202,48 +185,18 @@ class Evaluator:
                 evaluation=evaluation,
             )
 
-    async def expire(self, approval_id: str) -> Approval:
-        """Close a question that nobody answered in time, and record it."""
-        approval, changed = await self.approvals.expire(approval_id)
-        if changed:
-            await self.record_answer(approval)
-        return approval
-
-    async def record_answer(self, approval: Approval) -> None:
-        """Kind `approval`: what became of a question. Raises RecordError."""
-        appended = await self.recorder.append(
-            "approval",
-            approval_body(approval),
-            session=approval.session or None,
-            agent=approval.agent,
-            call_id=approval.id,
-            ref=self.ledger.decision_seq(approval.evaluation),
-        )
-        self.ledger.note_answer(approval.evaluation, appended.seq)
-
     # --- steps -------------------------------------------------------------------------------------------------------
 
-    async def _look(self, request: ActionRequest, session: Session | None, agent: str, now: int) -> _Looked:
+    async def _look(self, request: ActionRequest, session: Session | None, agent: str, now: int) -> Looked:
         try:
-            return await self.pool.run(partial(self._look_now, request, session, agent, now), within_s=_DEADLINE_S)
+            looking = partial(
+                look, request, session, policy=self.policy, place_for=self.place_for, agent=agent, now_ms=now
+            )
+            return await self.pool.run(looking, within_s=DEADLINE_SECONDS)
         except TimeoutError:
             # INVARIANT: nothing here reads a disk, least of all the one that does not answer: no session, no overlay
             digest = self.policy(None).digest
-            return _Looked(judged=Judged(facts=Facts(), opinions=(LATE,), policy=digest))
-
-    def _look_now(self, request: ActionRequest, session: Session | None, agent: str, now: int) -> _Looked:
-        for _ in range(_LOOKS):
-            place = self.place_for(request, session)
-            judged = judge(request, place, self.policy(session), agent=agent, now_ms=now)
-            if session is None or blocked(judged.opinions):
-                break
-            try:
-                files = identities(request.action, judged.facts, place)
-            except ShieldError:
-                break
-            if files is not None:
-                return _Looked(judged=judged, files=files, versions=versions(judged.facts, place))
-        return _Looked(judged=judged)
+            return Looked(judged=Judged(facts=Facts(), opinions=(LATE,), policy=digest))
 
     async def _upward(self, request: ActionRequest, judged: Judged) -> Judged:
         """The same with the opinions of the tiers above, as far as they are needed, and what each took."""
@@ -274,33 +227,6 @@ class Evaluator:
             return False
         still_approved = self.approvals.binding(known.question) is not None
         return still_approved and self.clock.now_ms() >= (known.verdict.expires_at or 0)
-
-    async def _ask(
-        self,
-        request: ActionRequest,
-        settled: Settled,
-        judged: Judged,
-        binding: Binding,
-        evaluation: str,
-        agent: str,
-        owner: str,
-    ) -> tuple[Approval | None, Settled]:
-        if not self.approvals.has_approver():
-            return None, replace(settled, decision=Decision.BLOCK, by=no_approver(settled.by.reason))
-        try:
-            question = await self.approvals.ask(
-                binding,
-                request=_request_json(request),
-                facts=_facts_shown(judged, evidence_of(settled, judged)),
-                rule=settled.by.rule,
-                reason=_asked_for(settled, judged.opinions),
-                evaluation=evaluation,
-                agent=agent,
-                owner=owner,
-            )
-        except StateError as error:
-            return None, replace(settled, decision=Decision.BLOCK, by=no_approver(error.detail))
-        return question, settled
 
     async def _record(
         self,
@@ -347,12 +273,6 @@ class Evaluator:
         large = len(action.canonical) > _LARGE
         return await asyncio.to_thread(content, action, known) if large else content(action, known)
 
-    async def _withdraw(self, approval_id: str) -> None:
-        try:
-            await self.approvals.withdraw(approval_id)
-        except StateError:
-            pass  # nobody saw the question; the next start closes it
-
     def _mint(
         self,
         request: ActionRequest,
@@ -398,71 +318,3 @@ class Evaluator:
             )
         )
         return self.key.sign_permit(permit)
-
-    def _close_in_time(self, question: Approval) -> None:
-        """Expire the question when its time is over, whether or not anybody asks for it."""
-
-        async def close() -> None:
-            left_ms = question.expires_at - self.clock.now_ms()
-            try:
-                found = await self.approvals.wait_settled(question.id, max(left_ms, 0) / 1000)
-                if found.state is ApprovalState.PENDING and self.clock.now_ms() >= question.expires_at:
-                    await self.expire(question.id)
-            except ShieldError:
-                pass  # it stays open in the store and is closed by the next start; nothing is allowed by it
-
-        task = asyncio.get_running_loop().create_task(close())
-        self.tasks.add(task)
-        task.add_done_callback(self.tasks.discard)
-
-
-def _facts_shown(judged: Judged, evidence: tuple[str, ...]) -> Mapping[str, Json]:
-    """What the person is shown of the action: its facts, and the lines that speak against it."""
-    shown = facts_json(judged.facts)
-    return {**shown, "evidence": [redact(line)[0] for line in evidence]} if evidence else shown
-
-
-def _asked_for(settled: Settled, opinions: Sequence[Opinion]) -> str:
-    """Why a person is asked: the reason of the verdict, and what a higher tier has against the call besides."""
-    more = (
-        opinion.reason
-        for opinion in opinions
-        if opinion.tier > Tier.POLICY and opinion.answer is Answer.ESCALATE and not opinion.absent
-    )
-    return "; ".join(dict.fromkeys((settled.by.reason, *more)))
-
-
-def _binding(request: ActionRequest, session: Session | None, judged: Judged, looked: _Looked) -> Binding:
-    asked = need_of(judged.opinions) is Tier.PERSON
-    return Binding(
-        action_hash=request.action.hash,
-        shown=facts_digest(judged.facts, state_digest(looked.versions)) if asked else "",
-        state=state_digest(looked.files) if looked.files is not None else "",
-        env=session.env_digest if session is not None else "",
-        policy=judged.policy,
-        session=session.id if session is not None else "",
-    )
-
-
-def _request_json(request: ActionRequest) -> Mapping[str, Json]:
-    return {
-        "id": request.id,
-        "type": request.action.type,
-        "payload": dict(request.action.payload),
-        "cwd": request.action.cwd,
-        "session": request.session,
-        "tool_call_id": request.tool_call_id,
-        "min_tier": int(request.min_tier),
-        "intent": request.intent,
-        "action_hash": request.action.hash,
-    }
-
-
-_UNBOUND = Opinion(
-    tier=Tier.POLICY,
-    answer=Answer.BLOCK,
-    rule="permit.state",
-    reason="what this call depends on cannot be pinned, so it cannot be permitted",
-    advice="name regular files directly, without links that change or devices",
-    severity=Severity.MEDIUM,
-)

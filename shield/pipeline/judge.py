@@ -17,9 +17,10 @@ from shield.protection import protect
 from shield.tiers.floor import floor
 from shield.types import Action, ActionRequest, Answer, Facts, Opinion, Severity, Tier
 
-__all__ = ["FACTS_SECONDS", "LATE", "Judged", "PolicyTier", "judge"]
+__all__ = ["DEADLINE_SECONDS", "LATE", "Judged", "PolicyTier", "judge"]
 
-FACTS_SECONDS = 2.0  # what is not established by then is unknown
+_FACTS_SECONDS = 2.0  # what is not established by then is unknown
+DEADLINE_SECONDS = _FACTS_SECONDS * 2  # a disk that does not answer must not hold a verdict or a receipt back
 
 
 class PolicyTier(Protocol):
@@ -58,7 +59,7 @@ def judge(
     started = monotonic()
     action = request.action
     kind = lookup(action.type)
-    facts = compute(action, kind, place, deadline=lambda: monotonic() - started > FACTS_SECONDS)
+    facts = compute(action, kind, place, deadline=lambda: monotonic() - started > _FACTS_SECONDS)
     known = monotonic()
     opinions: tuple[Opinion, ...]
     try:

@@ -15,6 +15,7 @@ from shield.pipeline.ledger import Ledger
 from shield.pipeline.outcome import Outcomes
 from shield.pipeline.pool import Pool
 from shield.pipeline.ports import Clock, Recorder
+from shield.pipeline.questions import Questions
 from shield.pipeline.redeem import Redeemer
 from shield.pipeline.rejections import Rejections
 from shield.pipeline.sessions import SessionBook
@@ -58,6 +59,7 @@ class Pipeline:
         self.sessions = sessions
         self.approvals = approvals
         self.public_key = key.public
+        self._questions = Questions(approvals=approvals, clock=clock, recorder=recorder, ledger=ledger)
         self._evaluator = Evaluator(
             policy=policy,
             place_for=place_for,
@@ -65,6 +67,7 @@ class Pipeline:
             pool=pool,
             recorder=recorder,
             approvals=approvals,
+            questions=self._questions,
             key=key,
             ledger=ledger,
             payloads=payloads,
@@ -101,7 +104,7 @@ class Pipeline:
         """What a person said. Recorded before it counts. Raises RefusedError `approval.*`, RecordError."""
         # it is kept, logged and told to the agent: a secret that was pasted into it by mistake goes no further
         answer = replace(answer, note=redact(answer.note)[0])
-        return await self.approvals.answer(approval_id, answer, by=by, record=self._evaluator.record_answer)
+        return await self.approvals.answer(approval_id, answer, by=by, record=self._questions.record_answer)
 
     async def rejected(self, reason: Reason, raw: bytes, peer_uid: int | None) -> None:
         """Something was refused at the door; see Rejections.note."""
@@ -110,6 +113,5 @@ class Pipeline:
     async def stop(self) -> None:
         """End every wait, record what was only counted, drop the timers."""
         await self.approvals.stop()
-        for task in tuple(self._evaluator.tasks):
-            task.cancel()
+        self._questions.stop()
         await self._rejections.flush()

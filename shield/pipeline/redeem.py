@@ -14,7 +14,7 @@ from shield.facts.files import identities, versions
 from shield.facts.json import facts_digest
 from shield.permits import Permit, PermitKey, Receipt, state_digest
 from shield.pipeline.evaluate import Evaluator
-from shield.pipeline.judge import judge
+from shield.pipeline.judge import DEADLINE_SECONDS, judge
 from shield.pipeline.ledger import Issued
 from shield.pipeline.rejections import Rejections
 from shield.pipeline.sessions import SessionBook
@@ -146,7 +146,7 @@ class Redeemer:
 
     async def _judge_again(self, issued: Issued, before: SessionFacts) -> _Again:
         try:
-            return await self.evaluator.pool.run(partial(self._judge_now, issued, before), within_s=_DEADLINE_S)
+            return await self.evaluator.pool.run(partial(self._judge_now, issued, before), within_s=DEADLINE_SECONDS)
         except TimeoutError:
             raise _refuse(
                 "what this call would touch could not be examined in time", Reason.PERMIT_STATE_CHANGED
@@ -233,12 +233,5 @@ def _written(facts: Facts) -> tuple[str, ...]:
     return tuple(path.resolved for path in facts.paths if path.access is Access.WRITE and path.resolved is not None)
 
 
-def _changed(why: str) -> PermitError:
-    return _refuse(why, Reason.PERMIT_STATE_CHANGED)
-
-
 def _refuse(why: str, reason: Reason) -> PermitError:
     return PermitError(f"{why}; ask for a new evaluation", reason=reason)
-
-
-_DEADLINE_S = 4.0

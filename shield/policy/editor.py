@@ -10,21 +10,16 @@ from pathlib import Path
 from typing import Any, Final
 
 from shield.actions.registry import names
+from shield.policy.names import AGENT, MACRO, NAME, RESERVED, RESERVED_PREFIXES, WORD
 from shield.policy.rule import Grant
 from shield.policy.schema import (
-    AGENT,
     DEFAULT_EFFECTS,
     EXAMPLE_KEYS,
     FILE_KEYS,
-    MACRO,
     MIN_TIERS,
-    NAME,
     ONLY,
-    RESERVED,
-    RESERVED_PREFIXES,
     RULE_KEYS,
     TO,
-    WORD,
     WORKSPACE_KEYS,
 )
 from shield.policy.shape import VERSION

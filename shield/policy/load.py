@@ -13,10 +13,11 @@ from pathlib import Path
 from shield.errors import PolicyError
 from shield.policy.compiled import Rule, compile_rule, read_macros
 from shield.policy.examples import check_examples
+from shield.policy.names import DEFAULT_RULE
 from shield.policy.proven import is_proven
 from shield.policy.reader import Mark
 from shield.policy.rule import Default, Named, PolicyFile, RuleOrigin, strength
-from shield.policy.schema import DEFAULT_RULE, read_policy
+from shield.policy.schema import read_policy
 from shield.policy.set import Overlay, PolicySet
 from shield.policy.shape import suggest
 from shield.policy.shelf import BASELINE, Shelf, read_bounded

@@ -6,23 +6,19 @@ from types import MappingProxyType
 from typing import Final, TypeVar
 
 from shield.actions.registry import canonical_name, lookup, names
+from shield.policy.names import AGENT, MACRO, NAME, RESERVED, RESERVED_PREFIXES, WORD
 from shield.policy.reader import Entry, Map, Mark, Node, Scalar, plain, read
 from shield.policy.rule import Default, Example, Grant, MacroText, Named, PolicyFile, RuleOrigin, RuleText
 from shield.policy.shape import Shape, suggest
 from shield.types import Effect, Severity, Tier
 
 __all__ = [
-    "AGENT",
     "DEFAULT_EFFECTS",
-    "DEFAULT_RULE",
     "EXAMPLE_KEYS",
     "FILE_KEYS",
-    "MACRO",
     "MIN_TIERS",
     "NAME",
     "ONLY",
-    "RESERVED",
-    "RESERVED_PREFIXES",
     "RULE_KEYS",
     "TO",
     "WORD",
@@ -30,7 +26,6 @@ __all__ = [
     "read_policy",
 ]
 
-DEFAULT_RULE: Final = "default"
 MAX_RULES: Final = 20_000
 
 FILE_KEYS: Final = (
@@ -48,28 +43,10 @@ ONLY: Final[Mapping[str, Effect]] = MappingProxyType(
 TO: Final = (2, 3)
 MIN_TIERS: Final = (0, 1, 2, 3)
 DEFAULT_EFFECTS: Final = (Effect.ESCALATE, Effect.BLOCK)
-# without the anchors that Python and JSON Schema write differently
-NAME: Final = "[a-z0-9][a-z0-9._-]{0,63}"
-WORD: Final = "[A-Za-z_][A-Za-z0-9_]{0,63}"
-AGENT: Final = "[A-Za-z0-9._:-]{1,64}"  # what a token's name may be
-MACRO: Final = rf"{WORD}(?:\({WORD}(?:, ?{WORD})*\))?"
 _NAME = re.compile(rf"{NAME}\Z")
 _WORD = re.compile(rf"{WORD}\Z")
 _AGENT = re.compile(rf"{AGENT}\Z")
 _MACRO = re.compile(rf"{MACRO}\Z")
-RESERVED: Final = frozenset({DEFAULT_RULE, "internal", "approval", "no_approver"})
-RESERVED_PREFIXES: Final = (
-    "protection.",
-    "input.",
-    "facts.",
-    "audit.",
-    "approval.",
-    "permit.",
-    "person.",
-    "tier1.",
-    "tier2.",
-    "tier3.",
-)
 _REASONS = {
     Effect.BLOCK: "a rule of the policy forbids this",
     Effect.ESCALATE: "a rule of the policy asks for a closer look at this",

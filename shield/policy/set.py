@@ -13,9 +13,9 @@ from typing import Final
 from shield.actions.registry import ActionType
 from shield.policy.compiled import Rule
 from shield.policy.coverage import Coverage, cover
+from shield.policy.names import DEFAULT_RULE
 from shield.policy.roots import environment
 from shield.policy.rule import Default, PolicyFile, RuleOrigin
-from shield.policy.schema import DEFAULT_RULE
 from shield.policy.slices import Index, Slice
 from shield.policy.trouble import Troubles
 from shield.types import Action, Answer, Effect, Facts, Opinion, Tier

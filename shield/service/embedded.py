@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from shield.config.home import Home, home_from, user_home
 from shield.errors import ConfigError, ShieldError
 from shield.service.birth import with_approver
-from shield.service.run import Hooks, Listening, serve
+from shield.service.hooks import Hooks, Listening
+from shield.service.run import serve
 from shield.service.tokens import TokenBook
 
 __all__ = ["embedded"]

@@ -6,16 +6,38 @@ import os
 import socket
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 
 from shield.config.home import SOCKET_PATH_MAX, Home
 from shield.config.loopback import split_tcp
+from shield.config.sections import Config
 from shield.errors import ConfigError, StateError
 
-__all__ = ["claimed", "listen_tcp", "listen_unix"]
+__all__ = ["Listener", "bind", "claimed", "listen_tcp", "listen_unix"]
 
 BACKLOG = 512
 _PROBE_S = 2.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listener:
+    """`hosts` are the Host headers that are taken on TCP, None on a Unix socket."""
+
+    socket: socket.socket
+    address: str
+    hosts: frozenset[bytes] | None
+
+    @property
+    def ports(self) -> frozenset[int]:
+        return frozenset() if self.hosts is None else frozenset({self.socket.getsockname()[1]})
+
+    def close(self) -> None:
+        self.socket.close()
+        if self.hosts is None:
+            # INVARIANT: we hold the home's lock, so nobody else has put a socket of theirs here
+            with suppress(FileNotFoundError):
+                os.unlink(self.address)
 
 
 @contextmanager
@@ -35,6 +57,18 @@ def claimed(home: Home) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+def bind(home: Home, config: Config) -> Listener:
+    """The socket that the configuration asks for. Raises StateError, ConfigError."""
+    if config.service.tcp is None:
+        path = home.socket(config.service.socket)
+        return Listener(socket=listen_unix(path), address=path, hosts=None)
+    listener = listen_tcp(config.service.tcp)
+    name = config.service.tcp.rpartition(":")[0]
+    port = listener.getsockname()[1]
+    hosts = frozenset({f"{name}:{port}".encode(), f"localhost:{port}".encode()})
+    return Listener(socket=listener, address=f"{name}:{port}", hosts=hosts)
 
 
 def listen_unix(path: str) -> socket.socket:

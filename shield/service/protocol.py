@@ -127,13 +127,10 @@ async def _too_large(send: Send) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
-class GuardedHttpTools(HttpToolsProtocol):
-    """The fast one. llhttp bounds neither the size nor the number of headers, so they are counted here."""
+class _Guarded(asyncio.Protocol):
+    """Either of uvicorn's protocols with its guard, which hears of the connection, each piece of input and the end."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self._guard = _Guard(self)
-        self._head = 0
+    _guard: _Guard
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn does
         super().connection_made(transport)
@@ -147,6 +144,18 @@ class GuardedHttpTools(HttpToolsProtocol):
         if not self._guard.refused:
             super().data_received(data)
             self._guard.fed()
+
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002  # uvicorn's signature
+        self._guard.refuse(400)
+
+
+class GuardedHttpTools(_Guarded, HttpToolsProtocol):
+    """The fast one. llhttp bounds neither the size nor the number of headers, so they are counted here."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._guard = _Guard(self)
+        self._head = 0
 
     def on_message_begin(self) -> None:
         self._head = 0
@@ -172,9 +181,6 @@ class GuardedHttpTools(HttpToolsProtocol):
         if not self._guard.refused:
             super().on_message_complete()
 
-    def send_400_response(self, msg: str) -> None:  # noqa: ARG002  # uvicorn's signature
-        self._guard.refuse(400)
-
     def _fits(self, size: int) -> bool:
         self._head += size
         if self._head > HEAD_MAX or len(self.headers) >= HEADERS_MAX:
@@ -182,25 +188,9 @@ class GuardedHttpTools(HttpToolsProtocol):
         return not self._guard.refused
 
 
-class GuardedH11(H11Protocol):
+class GuardedH11(_Guarded, H11Protocol):
     """The portable one; h11 itself bounds the head (`Config(h11_max_incomplete_event_size=HEAD_MAX)`)."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._guard = _Guard(self)
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn does
-        super().connection_made(transport)
-        self._guard.made(transport)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._guard.disarm()
-        super().connection_lost(exc)
-
-    def data_received(self, data: bytes) -> None:
-        if not self._guard.refused:
-            super().data_received(data)
-            self._guard.fed()
-
-    def send_400_response(self, msg: str) -> None:  # noqa: ARG002  # uvicorn's signature
-        self._guard.refuse(400)

@@ -7,12 +7,8 @@ Nothing is repaired on the way, nothing falls back to something weaker.
 import asyncio
 import contextlib
 import os
-import signal
-import socket
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -41,9 +37,10 @@ from shield.service.birth import initialise
 from shield.service.call import Context
 from shield.service.guarded import hidden, own_processes, protected
 from shield.service.home import is_empty, prepare, published_key, read_trusted, within_trusted
+from shield.service.hooks import Hooks, Listening, asked
 from shield.service.installation import installation
 from shield.service.journal import AuditJournal
-from shield.service.listener import claimed, listen_tcp, listen_unix
+from shield.service.listener import Listener, bind, claimed
 from shield.service.log import load_key, open_log, remembered_in
 from shield.service.metrics import Metrics
 from shield.service.openapi import describe
@@ -55,43 +52,14 @@ from shield.service.routes import ROUTES
 from shield.service.rulebook import Rulebook, load_owner_policy
 from shield.service.server import make_server
 from shield.service.text_tier import model_digest, rules_digest, say_what_lacks, standing_of
-from shield.service.tokens import TokenBook, read_book
+from shield.service.tokens import read_book
 from shield.store.state import StateStore
 from shield.tiers.loading import start_tier1, stop_tier1
 from shield.types import Role
 
-__all__ = ["Hooks", "Listening", "serve"]
+__all__ = ["serve"]
 
 _JUDGING_THREADS = 8  # one is at work; the others are for disks that hang
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listening:
-    """What is said once, when requests are answered. `address` is the socket's path or `127.0.0.1:PORT`."""
-
-    address: str
-    public_key: bytes
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hooks:
-    """How a start differs: embedded or by hand, in a process of its own or in a test's thread.
-
-    `overrides` are the environment's settings, `environ` where the tools' variables come from. `book` adds tokens that
-    live in memory. `parent` is a descriptor whose end of file stops the service. `portable` = h11 and asyncio.
-    `passphrase` is asked where the audit key needs one, None where nobody can be asked.
-    """
-
-    environ: Mapping[str, str]
-    overrides: Mapping[str, str]
-    listening: Callable[[Listening], None]
-    said: Callable[[str], None]
-    book: Callable[[TokenBook], TokenBook] = lambda book: book
-    parent: int | None = None
-    signals: bool = True
-    portable: bool = False
-    passphrase: Callable[[], str] | None = None
-    stop: Callable[[Callable[[], None]], None] = lambda _stop: None
 
 
 def serve(home: Home, hooks: Hooks) -> None:
@@ -126,42 +94,11 @@ def _outside(home: Home, workspaces: tuple[str, ...]) -> None:
         raise ConfigError(f"`{home.path}` lies in a directory where agents work; set SHIELD_HOME to one outside")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Listener:
-    """`hosts` are the Host headers that are taken on TCP, None on a Unix socket."""
-
-    socket: socket.socket
-    address: str
-    hosts: frozenset[bytes] | None
-
-    @property
-    def ports(self) -> frozenset[int]:
-        return frozenset() if self.hosts is None else frozenset({self.socket.getsockname()[1]})
-
-    def close(self) -> None:
-        self.socket.close()
-        if self.hosts is None:
-            # INVARIANT: we hold the home's lock, so nobody else has put a socket of theirs here
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(self.address)
-
-
-def _bind(home: Home, config: Config) -> _Listener:
-    if config.service.tcp is None:
-        path = home.socket(config.service.socket)
-        return _Listener(socket=listen_unix(path), address=path, hosts=None)
-    listener = listen_tcp(config.service.tcp)
-    name = config.service.tcp.rpartition(":")[0]
-    port = listener.getsockname()[1]
-    hosts = frozenset({f"{name}:{port}".encode(), f"localhost:{port}".encode()})
-    return _Listener(socket=listener, address=f"{name}:{port}", hosts=hosts)
-
-
 async def _main(home: Home, config: Config, hooks: Hooks, audit_key: SigningKey, outside: Outside) -> None:
     loop = asyncio.get_running_loop()
     with contextlib.ExitStack() as down:
         # before anything is written: a start that cannot listen leaves no trace in the log
-        listener = _bind(home, config)
+        listener = bind(home, config)
         down.callback(listener.close)
         key = PermitKey()
         down.enter_context(published_key(home, key.public))
@@ -278,7 +215,7 @@ async def _main(home: Home, config: Config, hooks: Hooks, audit_key: SigningKey,
 
 
 async def _listen(
-    listener: _Listener, hooks: Hooks, context: Context, pipeline: Pipeline, operator: ServiceOperator
+    listener: Listener, hooks: Hooks, context: Context, pipeline: Pipeline, operator: ServiceOperator
 ) -> None:
     app = build_app(context, tokens=lambda: operator.tokens, uid=os.getuid(), hosts=listener.hosts)
     said = Listening(address=listener.address, public_key=pipeline.public_key)
@@ -295,7 +232,7 @@ async def _listen(
     def reload() -> None:
         tasks.add(asyncio.ensure_future(_reload(operator, hooks)))
 
-    with _asked(asyncio.get_running_loop(), hooks, stop, reload):
+    with asked(asyncio.get_running_loop(), hooks, stop, reload):
         await server.serve(sockets=[listener.socket])
     await asyncio.gather(*tasks)
 
@@ -306,44 +243,6 @@ async def _reload(operator: ServiceOperator, hooks: Hooks) -> None:
         hooks.said(f"reloaded: policy {done.previous} → {done.policy}")
     except ShieldError as error:
         hooks.said(f"not reloaded, the running policy stays: {error}")
-
-
-@contextlib.contextmanager
-def _asked(
-    loop: asyncio.AbstractEventLoop, hooks: Hooks, stop: Callable[[], None], reload: Callable[[], None]
-) -> Iterator[None]:
-    """Listen to signals, to the parent's pipe and to the test that started us."""
-
-    def from_afar() -> None:
-        loop.call_soon_threadsafe(stop)
-
-    hooks.stop(from_afar)
-    handlers = {signal.SIGTERM: stop, signal.SIGINT: stop, signal.SIGHUP: reload} if hooks.signals else {}
-    for number, handler in handlers.items():
-        loop.add_signal_handler(number, handler)
-    if hooks.parent is not None:
-        parent = hooks.parent
-        os.set_blocking(parent, False)
-
-        def heard() -> None:
-            try:
-                gone = os.read(parent, 4096) == b""
-            except BlockingIOError:
-                return
-            except OSError:
-                gone = True
-            if gone:
-                loop.remove_reader(parent)
-                stop()
-
-        loop.add_reader(parent, heard)
-    try:
-        yield
-    finally:
-        for number in handlers:
-            loop.remove_signal_handler(number)
-        if hooks.parent is not None:
-            loop.remove_reader(hooks.parent)
 
 
 def _type_label(name: str) -> str:

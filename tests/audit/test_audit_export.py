@@ -14,7 +14,8 @@ from audit.chain import ROTATE
 from audit.checkpoint import Checkpoint
 from audit.entry import Draft
 from audit.errors import ExportError, LogDamagedError, ReadError, SignatureError
-from audit.export import Bundle, export_bundle, new_file, tile_path
+from audit.export import Bundle, export_bundle, new_file
+from audit.folder import tile_path
 from audit.log import Log
 from audit.merkle import Edge, leaf_hash
 from audit.query import Filter
@@ -335,10 +336,10 @@ def test_a_bundle_replaces_nothing(home, tmp_path):
 
 
 def test_tile_paths_are_those_of_tlog_tiles():
-    assert [str(tile_path(0, index, 256)) for index in (0, 67, 1067, 1234067)] == [
+    assert [tile_path(0, index, 256) for index in (0, 67, 1067, 1234067)] == [
         "tile/0/000", "tile/0/067", "tile/0/x001/067", "tile/0/x001/x234/067",
     ]  # fmt: skip
-    assert str(tile_path("entries", 1234067, 8)) == "tile/entries/x001/x234/067.p/8"
+    assert tile_path("entries", 1234067, 8) == "tile/entries/x001/x234/067.p/8"
 
 
 @pytest.mark.usefixtures("loose")

@@ -25,10 +25,10 @@ from pathlib import Path
 import pytest
 
 from agentctl.errors import ToolError
-from agentctl.execute import _run
 from agentctl.tools.process import run
 from agentctl.tools.stop import Stop
 from agentctl.tools.syscalls import rename_to_free
+from agentctl.tools.table import carry_out
 from agentctl.tools.warrant import Warrant, canonical_action
 from agentctl.tools.web import SystemNetwork
 from agentctl.turns.messages import ToolResult
@@ -224,7 +224,7 @@ class Tools:
                 continue
             warrant = self._warrant(kind, payload, judged)
             try:
-                output = _run(warrant, Stop(), run, SystemNetwork())
+                output = carry_out(warrant, Stop(), run, SystemNetwork())
             except ToolError:
                 continue
             self.files = [

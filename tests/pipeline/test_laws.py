@@ -49,7 +49,7 @@ def test_every_allow_is_in_the_log_before_it_is_seen_and_every_receipt_too(fault
         (bench.workspace / "a.txt").write_text("x")
         log = Faulty(faults)
         bench.log = log
-        for part in (bench.pipeline._evaluator, bench.pipeline._outcomes):
+        for part in (bench.pipeline._evaluator, bench.pipeline._questions, bench.pipeline._outcomes):
             object.__setattr__(part, "recorder", log)
 
         async def one(opinion):

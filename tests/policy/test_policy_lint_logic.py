@@ -5,7 +5,8 @@ from hypothesis import example, given, settings
 from policy_conditions import LISTS, OF_PATH, PATH_LISTS, SCHEMA, answer, bodies, conditions, outcomes, world_of
 from scale import scale
 from shield.policy.cel import compile_condition
-from shield.policy.tools.logic import always, form, implies, never
+from shield.policy.tools.form import form
+from shield.policy.tools.logic import always, implies, never
 
 
 @settings(max_examples=scale("lint_logic"), deadline=None, database=None)

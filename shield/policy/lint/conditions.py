@@ -7,7 +7,8 @@ from shield.policy.cel.syntax import Binary, Call, Choice, Items, Literal, Logic
 from shield.policy.compiled import Rule
 from shield.policy.lint.finding import CODES, Finding
 from shield.policy.lint.vocabulary import unknown_word
-from shield.policy.tools.logic import always, form, never
+from shield.policy.tools.form import form
+from shield.policy.tools.logic import always, never
 from shield.policy.tools.sources import Sources
 from shield.policy.tools.tree import both, is_macro, negated, written
 from shield.types import Effect

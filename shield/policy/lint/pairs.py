@@ -7,7 +7,8 @@ from typing import Final
 from shield.policy.compiled import Rule
 from shield.policy.lint.finding import CODES, Finding
 from shield.policy.rule import Grant, strength
-from shield.policy.tools.logic import Form, form, implies, never
+from shield.policy.tools.form import Form, form
+from shield.policy.tools.logic import implies, never
 from shield.policy.tools.sources import Sources
 from shield.types import Effect
 

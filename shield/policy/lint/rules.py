@@ -7,7 +7,7 @@ from shield.policy.cel.syntax import Name, Node, Select, walk
 from shield.policy.compiled import Rule
 from shield.policy.lint.finding import CODES, Finding
 from shield.policy.rule import Grant, RuleOrigin
-from shield.policy.tools.logic import Form, OneOf, form
+from shield.policy.tools.form import Form, OneOf, form
 from shield.policy.tools.sources import Sources
 from shield.types import Effect, Operation, Tier
 

@@ -406,6 +406,9 @@ ACTS = {
     "descriptors",
     "files",
     "git",
+    "git_config",
+    "git_opening",
+    "git_repository",
     "ownership",
     "placement",
     "process",
@@ -413,12 +416,13 @@ ACTS = {
     "shell",
     "staging",
     "syscalls",
+    "table",
     "web",
 }
 # beside Shield and the approver: a session's spawner, what it forks, and a group without a sandbox
 STARTS = {
     "sidecar.py",
-    "chat.py",
+    "gateway.py",
     "tools/process.py",
     "sandbox/spawning.py",
     "sandbox/spawner.py",

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from agentctl.execute import _run
 from agentctl.tools.descriptors import by_component, walk_here
 from agentctl.tools.output import Output
 from agentctl.tools.process import run
 from agentctl.tools.stop import Stop
+from agentctl.tools.table import carry_out
 from agentctl.tools.warrant import Warrant, canonical_action
 from agentctl.tools.web import SystemNetwork
 from shield import canonical
@@ -67,7 +67,7 @@ class Workshop:
         return Warrant(token, public_key=self.key.public, action=raw, jti="j", nonce="n", now_s=999.0)
 
     def run(self, warrant: Warrant, stop: Stop | None = None) -> Output:
-        return _run(warrant, stop or Stop(), run, SystemNetwork())
+        return carry_out(warrant, stop or Stop(), run, SystemNetwork())
 
     def do(self, kind: str, **payload: Any) -> Output:
         return self.run(self.warrant(kind, **payload))

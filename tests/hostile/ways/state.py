@@ -206,7 +206,7 @@ def test_write_agent_sessions():
 
 
 def test_write_code_of_shield():
-    return plant(Path(WORLD.shield_package) / "types.py")
+    return plant(Path(WORLD.shield_package) / "errors.py")
 
 
 def test_write_code_of_agentctl():
@@ -214,7 +214,7 @@ def test_write_code_of_agentctl():
 
 
 def test_write_bytecode():
-    (cached, *_) = sorted((Path(WORLD.shield_package) / "__pycache__").glob("types.*.pyc"))
+    (cached, *_) = sorted((Path(WORLD.shield_package) / "__pycache__").glob("errors.*.pyc"))
     return same_byte(cached)
 
 
