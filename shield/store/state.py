@@ -10,7 +10,7 @@ import json
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from shield.errors import Reason, RefusedError, StateError
@@ -101,7 +101,8 @@ class StateStore:
     ) -> tuple[Approval, bool]:
         """Move a pending question to `state`, once. Returns the row as it now is, and whether this call changed it.
 
-        Its action and facts are gone with that. Raises RefusedError `approval.unknown`.
+        Its action and facts are gone with that; where the disk has no room to fold the WAL, with the next one that is
+        settled. Raises RefusedError `approval.unknown`.
         """
         with self._writing() as cursor:
             cursor.execute(
@@ -110,7 +111,10 @@ class StateStore:
             )
             changed = cursor.rowcount == 1
             self._prune(cursor)
-        self._fold()
+        # INVARIANT: what is committed counts, so it is never told as failed: who said yes and heard of an error would
+        # take it back, and the yes would stand
+        with suppress(StateError):
+            self._fold()
         return self.approval(approval_id), changed
 
     def approval(self, approval_id: str) -> Approval:

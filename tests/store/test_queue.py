@@ -119,6 +119,42 @@ def test_actions_that_an_earlier_shield_left_are_cleared_at_the_start(bench):
     asyncio.run(main())
 
 
+class FullDisk(sqlite3.Connection):
+    """Room for a row, none to fold the WAL into the file."""
+
+    full = True
+
+    def execute(self, sql, *values):
+        if self.full and "wal_checkpoint" in sql:
+            raise sqlite3.OperationalError("database or disk is full")
+        return super().execute(sql, *values)
+
+
+@pytest.mark.parametrize("end", [YES, NO, None])
+def test_an_answer_that_stands_is_not_told_as_failed(bench, end):
+    """Found on a file system of 16 kB: a yes that failed, as the person was told, led to a permit after its time."""
+    disk = sqlite3.connect(bench.path, isolation_level=None, check_same_thread=False, factory=FullDisk)
+    bench.store.close()
+    bench.store = StateStore(disk, kept=10)
+    bench.queue = bench.reopen()
+
+    async def main():
+        asked = await bench.queue.ask(
+            BINDING, request={"x": SECRET}, facts={}, rule="r", reason="why", evaluation="01E", agent="a", owner="tok"
+        )
+        await bench.queue.show(asked.id)
+        said = await bench.answer(asked, end) if end else (await bench.queue.expire(asked.id))[0]
+        assert said.state is bench.queue.get(asked.id).state is bench.store.approval(asked.id).state
+        assert bench.queue.holds(asked.id, BINDING) is (end is YES)
+        assert SECRET.encode() in _on_disk(bench)
+        # as soon as there is room the action goes
+        disk.full = False
+        await bench.queue.expire((await bench.ask()).id)
+        assert SECRET.encode() not in _on_disk(bench)
+
+    asyncio.run(main())
+
+
 def test_only_the_newest_settled_questions_are_kept(bench):
     async def main():
         bench.store.close()
