@@ -186,7 +186,7 @@ class Evaluator:
             return known.verdict
         approval = await self.approvals.wait_settled(known.question, wait_s)
         if approval.state is ApprovalState.PENDING:
-            if self.clock.now_ms() < approval.expires_at:
+            if not self.approvals.overdue(approval):
                 return known.verdict
             approval = await self.expire(approval.id)
         async with known.lock:
@@ -406,7 +406,7 @@ class Evaluator:
             left_ms = question.expires_at - self.clock.now_ms()
             try:
                 found = await self.approvals.wait_settled(question.id, max(left_ms, 0) / 1000)
-                if found.state is ApprovalState.PENDING and self.clock.now_ms() >= question.expires_at:
+                if found.state is ApprovalState.PENDING and self.approvals.overdue(found):
                     await self.expire(question.id)
             except ShieldError:
                 pass  # it stays open in the store and is closed by the next start; nothing is allowed by it

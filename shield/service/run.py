@@ -197,6 +197,7 @@ async def _main(home: Home, config: Config, hooks: Hooks, audit_key: SigningKey,
         approvals = ApprovalQueue(
             store,
             now_ms=clock.now_ms,
+            monotonic_ns=clock.monotonic_ns,
             timeout_s=config.approvals.timeout_s,
             configured=lambda: any(token.role is Role.APPROVER for token in operator.tokens.tokens),
         )

@@ -479,6 +479,21 @@ def test_an_approval_lapses(bench):
     run(main())
 
 
+def test_an_approval_lapses_although_the_clock_was_set_back(bench):
+    bench.rules.opinion = ASK
+
+    async def main():
+        _, asked = await bench.evaluate()
+        await bench.pipeline.answer(asked.approval, YES, by="person")
+        bench.later(300)
+        bench.now_ms -= 86_400_000
+        late = await bench.pipeline.current(asked.evaluation, owner="tok", wait_s=0)
+        assert (late.decision, late.permit) == (Decision.ESCALATE, None)
+        assert late.approval != asked.approval
+
+    run(main())
+
+
 def pushes(bench, host):
     """A repository whose `origin` is at `host`, and the call that pushes there."""
     (bench.workspace / ".git/refs").mkdir(parents=True, exist_ok=True)

@@ -22,13 +22,19 @@ class Bench:
     def __init__(self, path):
         self.path = str(path / "state.db")
         self.store = StateStore.open(self.path)
-        self.now = 1_000_000
+        self.now, self.elapsed_ns = 1_000_000, 0
         self.records = []
         self.fail = False
         self.queue = self.reopen()
 
     def reopen(self):
-        return ApprovalQueue(self.store, now_ms=lambda: self.now, timeout_s=300, configured=lambda: False)
+        return ApprovalQueue(
+            self.store,
+            now_ms=lambda: self.now,
+            monotonic_ns=lambda: self.elapsed_ns,
+            timeout_s=300,
+            configured=lambda: False,
+        )
 
     async def ask(self, owner="tok", evaluation="01E"):
         asked = await self.queue.ask(
@@ -226,6 +232,25 @@ def test_silence_is_expiry_and_an_answer_after_it_is_too_late(bench):
         assert [item.state for item in bench.records] == [ApprovalState.EXPIRED]
 
     asyncio.run(main())
+
+
+def test_a_clock_that_is_set_back_gives_nobody_more_time(bench):
+    async def main():
+        answered, silent = await bench.ask(), await bench.ask()
+        await bench.answer(answered, YES)
+        assert bench.queue.holds(answered.id, BINDING)
+        bench.now -= 86_400_000
+        bench.elapsed_ns += 300 * 10**9
+        assert not bench.queue.holds(answered.id, BINDING)
+        assert bench.queue.pending() == ()
+        assert bench.queue.overdue(silent)
+        assert (await bench.queue.wait_settled(silent.id, 60)).state is ApprovalState.PENDING  # at once
+        with pytest.raises(RefusedError) as caught:
+            await bench.answer(silent, YES)
+        assert caught.value.reason is Reason.APPROVAL_ANSWERED
+        assert bench.queue.get(silent.id).state is ApprovalState.EXPIRED
+
+    asyncio.run(asyncio.wait_for(main(), 30))
 
 
 def test_scope_session_is_not_offered(bench):
