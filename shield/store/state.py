@@ -62,9 +62,7 @@ class StateStore:
             connection.executescript(_SCHEMA)
             connection.execute(f"PRAGMA user_version={_VERSION}")
         except sqlite3.Error as error:
-            raise StateError(
-                f"`{path}` cannot be opened: {error}; move it away to start without open questions"
-            ) from None
+            raise StateError(f"`{path}` cannot be opened: {error}; {_advice(error)}") from None
         return cls(connection, kept=kept)
 
     def close(self) -> None:
@@ -195,6 +193,14 @@ class StateStore:
                 self._connection.execute("COMMIT")
         except sqlite3.Error as error:
             raise StateError(f"the state database cannot be written: {error}; free space, then try again") from None
+
+
+def _advice(error: sqlite3.Error) -> str:
+    # the low byte is the primary code (sqlite.org/rescode.html)
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+    if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN):
+        return "free space, or make the disk writable, and start again"
+    return "move it away to start without open questions"
 
 
 def _object(text: str) -> Mapping[str, Json]:

@@ -341,6 +341,8 @@ def test_unknown_and_damaged(bench, tmp_path):
     (tmp_path / "bad.db").write_bytes(b"not a database, certainly not one of ours" * 100)
     with pytest.raises(StateError):
         StateStore.open(str(tmp_path / "bad.db"))
+    with pytest.raises(StateError, match=r"unable to open.*make the disk writable"):  # nothing there to move away
+        StateStore.open(str(tmp_path / "nowhere/state.db"))
     newer = sqlite3.connect(tmp_path / "newer.db")
     newer.execute("PRAGMA user_version=99")
     newer.close()
