@@ -92,7 +92,11 @@ class Bench:
             recorder=self.log,
             sessions=self.sessions,
             approvals=ApprovalQueue(
-                self.store, now_ms=clock.now_ms, timeout_s=timeout_s, configured=lambda: self.configured
+                self.store,
+                now_ms=clock.now_ms,
+                monotonic_ns=clock.monotonic_ns,
+                timeout_s=timeout_s,
+                configured=lambda: self.configured,
             ),
             key=self.key,
             tier1=tier1,

@@ -195,11 +195,12 @@ class AnthropicReader:
                 return [TextDelta(text=rest)] if rest else []
             case "thinking":
                 rest = block.joiner.end()
-                part = ThinkingPart(text="".join(block.pieces) + rest, signature=block.signature or None)
+                part = ThinkingPart(text="".join(block.pieces) + rest, signature=well_formed(block.signature) or None)
                 shown: list[ProviderEvent] = [ThinkingDelta(text=rest)] if rest else []
                 return [*shown, ThinkingDone(part=part)]
             case "redacted_thinking":
-                return [ThinkingDone(part=ThinkingPart(text="", redacted=text_of(block.start, "data")))]
+                data = well_formed(text_of(block.start, "data"))
+                return [ThinkingDone(part=ThinkingPart(text="", redacted=data))]
             case "tool_use":
                 # Some servers give the whole input at the start and no delta; the documented start is an empty object.
                 whole = object_of(block.start, "input")

@@ -24,6 +24,7 @@ from agentctl.providers.wire import (
     TextJoiner,
     arguments_object,
     count_of,
+    escape_halves,
     items_of,
     object_of,
     read_object,
@@ -175,7 +176,7 @@ class OllamaReader:
             raise ModelAnswerError("the model's answer holds a tool call without a name; check the server")
         given = function.get("arguments")
         # With escapes for everything but ASCII a half of a surrogate pair stays one, for the strict reader to refuse.
-        text = given if isinstance(given, str) else json.dumps(object_of(function, "arguments"))
+        text = escape_halves(given) if isinstance(given, str) else json.dumps(object_of(function, "arguments"))
         if self._calls >= MAX_CALLS:
             raise ModelAnswerError(f"the model's answer holds more than {MAX_CALLS} tool calls")
         index = self._calls

@@ -3,7 +3,13 @@
 import json
 from typing import Any, NoReturn
 
-from agentctl.errors import ModelAnswerError, ModelError, ModelRefusedError, ModelUnreachableError
+from agentctl.errors import (
+    ArgumentsError,
+    ModelAnswerError,
+    ModelError,
+    ModelRefusedError,
+    ModelUnreachableError,
+)
 from agentctl.turns.messages import ToolCall
 from agentctl.turns.text import printable, well_formed
 
@@ -126,12 +132,15 @@ def escape_halves(text: str) -> str:
 
 def arguments_object(call: ToolCall) -> dict[str, Any]:
     """The arguments as an object to send back in the history; what is none is sent wrapped, so that servers which
-    read them accept the request and the model sees what it did."""
+    read them accept the request and the model sees what it did.
+
+    INVARIANT: read as strictly as for Shield. NaN, 1e999 or half of a surrogate pair, which Python reads and writes,
+    would make this and every later request of the conversation one that no server accepts.
+    """
     try:
-        value = json.loads(call.arguments_text) if call.arguments_text else {}
-    except (ValueError, RecursionError):
-        value = None
-    return value if isinstance(value, dict) else {"INVALID_JSON": call.arguments_text}
+        return dict(call.arguments())
+    except ArgumentsError:
+        return {"INVALID_JSON": call.arguments_text}
 
 
 def error_text(error: Any) -> str:

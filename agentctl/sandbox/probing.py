@@ -98,8 +98,8 @@ def probe(places: Places) -> Offer:
                 break
             levels.append(level)
         if len(levels) > 1:
-            return replace(offer, levels=tuple(levels), reasons=tuple(reasons))
-    return Offer(reasons=tuple(reasons))
+            return replace(offer, levels=tuple(levels), reasons=tuple(dict.fromkeys(reasons)))
+    return Offer(reasons=tuple(dict.fromkeys(reasons)))
 
 
 def candidates(reasons: list[str]) -> Iterator[Offer]:

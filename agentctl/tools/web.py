@@ -12,8 +12,9 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar
 from urllib.parse import SplitResult, urlsplit
 
 from agentctl.errors import ToolError
@@ -26,7 +27,10 @@ from shield.types import HostFact, Json
 
 __all__ = ["Network", "SystemNetwork", "http_request"]
 
+_T = TypeVar("_T")
+
 TIMEOUT_S: Final = 60.0
+REACH_S: Final = 15.0  # for the look-up, and for the connection
 MAX_BODY: Final = 16 * 1024 * 1024  # bytes that are read; the rest is left out
 _CHUNK: Final = 1 << 16
 _METHOD: Final = re.compile(r"[A-Z]{3,16}")
@@ -99,9 +103,11 @@ def http_request(
     judged = _judged(warrant, request)
     stop.check()
     deadline = clock() + TIMEOUT_S
-    address = _address(judged, request, network)
+    address = _address(judged, request, network, stop)
     try:
-        stream = network.connect(address, request.port, TIMEOUT_S / 4)
+        stream = _awaited(
+            lambda: network.connect(address, request.port, REACH_S), stop, late=lambda stream: stream.close()
+        )
     except OSError as error:
         raise ToolError(f"no connection to `{request.host}`: {error}") from None
     # INVARIANT: the stream is shut at the deadline and on a stop, whatever the other side dribbles; by a descriptor of
@@ -176,9 +182,11 @@ def _judged(warrant: Warrant, request: _Request) -> HostFact:
     raise PermitError(f"the receipt does not name `{request.host}:{request.port}`; nothing was sent")
 
 
-def _address(judged: HostFact, request: _Request, network: Network) -> str:
+def _address(judged: HostFact, request: _Request, network: Network, stop: Stop) -> str:
     try:
-        addresses = network.resolve(request.host, request.port)
+        addresses = _awaited(lambda: network.resolve(request.host, request.port), stop)
+    except TimeoutError:
+        raise ToolError(f"the name service did not answer for `{request.host}` within {REACH_S:g} s") from None
     except (OSError, UnicodeError):
         raise ToolError(f"`{request.host}` is not known to the name service") from None
     allowed = permitted_addresses(judged.ip_class, addresses)
@@ -187,6 +195,38 @@ def _address(judged: HostFact, request: _Request, network: Network) -> str:
             f"`{request.host}` leads to an address that was not judged; a name may only lead to public addresses"
         )
     return allowed[0]
+
+
+def _awaited(work: Callable[[], _T], stop: Stop, *, late: Callable[[_T], object] = lambda _: None) -> _T:
+    """What `work` gives within REACH_S. Neither a look-up nor a connect can be woken, and who answers them may take as
+    long as it likes: what nobody waits for any more ends by itself, and `late` is given what it still brings.
+
+    Raises what `work` raises, TimeoutError, CancelledTurnError.
+    """
+    found: Future[_T] = Future()
+
+    def begin() -> None:
+        try:
+            result = work()
+        except Exception as error:  # noqa: BLE001  # raised where it is waited for
+            if found.set_running_or_notify_cancel():
+                found.set_exception(error)
+            return
+        if found.set_running_or_notify_cancel():
+            found.set_result(result)
+        else:
+            late(result)
+
+    woken = threading.Event()
+    found.add_done_callback(lambda _: woken.set())
+    with stop.waking(woken.set):
+        threading.Thread(target=begin, name="http-reach", daemon=True).start()
+        woken.wait(REACH_S)
+    # INVARIANT: either this takes it or `late` does
+    if found.cancel():
+        stop.check()
+        raise TimeoutError("timed out")
+    return found.result()
 
 
 def _exchange(request: _Request, network: Network, stream: socket.socket) -> Output:

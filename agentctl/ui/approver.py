@@ -139,10 +139,10 @@ class _Asking:
 
     def answer(self) -> bool:
         columns, rows = self._terminal.size()
-        lines = question(self._approval, min(COLUMNS, columns - 2))
+        lines = question(self._approval, min(COLUMNS, columns - 2), most=MAX_LINES)
         whole = len(lines) <= MAX_LINES
         if not whole:
-            lines = [*lines[:40], f"… {len(lines)} lines, too long to be shown here …"]
+            lines = [*lines[:40], f"… more than {MAX_LINES} lines, too long to be shown here …"]
         pages = list(_pages(["", *lines], max(_FEWEST_ROWS, rows) - _OUR_ROWS))
         shown = 0
         for number, page in enumerate(pages, 1):

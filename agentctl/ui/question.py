@@ -8,6 +8,7 @@ import difflib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Final
 
 from agentctl.ui.exact import exact, width
@@ -27,29 +28,39 @@ _NEWLINE: Final = "\n"
 _COMPARED_MAX: Final = 250_000  # rows times rows: comparing takes that many steps
 
 
-def question(approval: Approval, columns: int = COLUMNS) -> list[str]:
-    """The whole question, each line at most `columns` wide."""
+def question(approval: Approval, columns: int = COLUMNS, *, most: int | None = None) -> list[str]:
+    """The whole question, each line at most `columns` wide; `most` of them and one where there are more.
+
+    Then no more is worked out than that takes: an agent that sends much must not use up the person's time.
+    """
+    width_ = max(columns, _LEAST)
+    room = None if most is None else (most + 1) * width_  # characters that make more lines than that, whatever they are
+    pieces = (piece for line in _lines(approval, room) for piece in _folded(line, width_))
+    return list(islice(pieces, None if most is None else most + 1))
+
+
+def _lines(approval: Approval, room: int | None) -> Iterator[str]:
     request = approval.request
     payload = request.get("payload")
     fields: Mapping[str, Json] = payload if isinstance(payload, dict) else {"payload": payload}
     kind = str(request.get("type"))
     asked = kind.replace("_", " ") if _KIND.fullmatch(kind) else json.dumps(exact(kind), ensure_ascii=False)
-    lines = [f"── the agent asks to {asked} ──"]
+    yield f"── the agent asks to {asked} ──"
     old, new = fields.get("old"), fields.get("new")
     if kind == "edit_file" and isinstance(old, str) and isinstance(new, str):
-        lines += ["the change:", *_diff(old, new)]
+        yield "the change:"
+        yield from _diff(old[:room], new[:room])
         fields = {name: value for name, value in fields.items() if name not in ("old", "new")}
     for name, value in fields.items():
-        lines += _field(name, value)
+        yield from _field(name[:room], value, room)
     cwd = request.get("cwd")
-    lines.append("in no directory" if cwd is None else f"in: {exact(str(cwd))}")
-    lines.append(f"why it is asked: {exact(approval.reason[:_REASON_MAX])}")
+    yield "in no directory" if cwd is None else f"in: {exact(str(cwd)[:room])}"
+    yield f"why it is asked: {exact(approval.reason[:_REASON_MAX])}"
     intent = request.get("intent")
     if isinstance(intent, str) and intent:
-        lines.append(f"the agent says (unverified): {exact(intent[:_REASON_MAX])}")
-    lines += _facts(approval.facts)
-    lines.append(f"hash: {_hash(request)}")
-    return [piece for line in lines for piece in _folded(line, max(columns, _LEAST))]
+        yield f"the agent says (unverified): {exact(intent[:_REASON_MAX])}"
+    yield from _facts(approval.facts)
+    yield f"hash: {_hash(request)}"
 
 
 def _hash(request: Mapping[str, Json]) -> str:
@@ -61,15 +72,18 @@ def _hash(request: Mapping[str, Json]) -> str:
         return "none, this is no action"
 
 
-def _field(name: str, value: Json) -> list[str]:
+def _field(name: str, value: Json, room: int | None) -> Iterator[str]:
     """INVARIANT: text and other values never look the same: what is no text says what it is."""
     shown = name if _PLAIN.fullmatch(name) and name not in _OURS else json.dumps(exact(name), ensure_ascii=False)
     if not isinstance(value, str):
-        return [f"{shown} ({_sort(value)}): {exact(json.dumps(value, ensure_ascii=False))}"]
-    rows = value.split(_NEWLINE)
+        yield f"{shown} ({_sort(value)}): {exact(json.dumps(value, ensure_ascii=False)[:room])}"
+        return
+    rows = value[:room].split(_NEWLINE)
     if len(rows) == 1:
-        return [f"{shown}: {exact(value)}"]
-    return [f"{shown}:", *(f"  | {exact(row)}" for row in rows)]
+        yield f"{shown}: {exact(rows[0])}"
+        return
+    yield f"{shown}:"
+    yield from (f"  | {exact(row)}" for row in rows)
 
 
 def _sort(value: Json) -> str:

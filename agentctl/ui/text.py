@@ -14,10 +14,13 @@ from agentctl.turns.messages import ToolCall
 __all__ = ["clip", "described", "single_line", "visible"]
 
 # C0 but newline and tab, DEL, C1; soft hyphen; bidi and zero-width marks; separators that break lines; the invisible
-# tag characters and variation selectors; halves of surrogate pairs.
+# tag characters and variation selectors; halves of surrogate pairs. Of marks on one letter the third and later ones:
+# they climb over the lines above, a verdict's among them.
+_MARKS: Final = "[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
 _CONTROL = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
+    f"|(?<={_MARKS}{{2}}){_MARKS}"
 )
 
 

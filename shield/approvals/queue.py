@@ -1,6 +1,8 @@
 """The queue of open questions: asked by the pipeline, answered by people, waited for by agents.
 
 An answer is durable before anyone sees it, and the first one stands. A question nobody answers in time is a BLOCK.
+
+INVARIANT: time is over by whichever clock says so first: the wall clock, which can be set back, or the monotonic one.
 """
 
 import asyncio
@@ -37,21 +39,39 @@ class Binding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Asked:
+    """`until` is when the time for an answer is over, `lapses` when a yes is, None before there is one."""
+
     approval: Approval
     binding: Binding
     owner: str
+    until: "_Moment"
     shown: bool = False
-    lapses_at: int | None = None
+    lapses: "_Moment | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Moment:
+    """One moment by both clocks."""
+
+    wall_ms: int
+    monotonic_ns: int
 
 
 class ApprovalQueue:
     """Questions of this Shield. One event loop owns it; rows are written in a thread and then seen here."""
 
     def __init__(
-        self, store: StateStore, *, now_ms: Callable[[], int], timeout_s: int, configured: Callable[[], bool]
+        self,
+        store: StateStore,
+        *,
+        now_ms: Callable[[], int],
+        monotonic_ns: Callable[[], int],
+        timeout_s: int,
+        configured: Callable[[], bool],
     ) -> None:
         self._store = store
         self._now_ms = now_ms
+        self._monotonic_ns = monotonic_ns
         self._timeout_ms = timeout_s * 1000
         self._configured = configured
         self._open: dict[str, _Asked] = {}
@@ -76,11 +96,12 @@ class ApprovalQueue:
 
     def pending(self) -> tuple[Approval, ...]:
         """Open questions, oldest first; one past its time is no longer open, whether or not it was closed yet."""
-        now = self._now_ms()
-        found = (asked.approval for asked in self._open.values() if asked.shown)
-        return tuple(
-            approval for approval in found if approval.state is ApprovalState.PENDING and now < approval.expires_at
-        )
+        shown = [asked for asked in self._open.values() if asked.shown and _pending(asked)]
+        return tuple(asked.approval for asked in shown if self._left_ms(asked.until) > 0)
+
+    def overdue(self, approval: Approval) -> bool:
+        """Whether the time for an answer is over."""
+        return self._left(approval) <= 0
 
     async def ask(
         self,
@@ -100,7 +121,7 @@ class ApprovalQueue:
         """
         now = self._now_ms()
         theirs = [asked for asked in self._open.values() if asked.owner == owner and _pending(asked)]
-        if sum(now < asked.approval.expires_at for asked in theirs) >= MAX_PENDING:
+        if sum(self._left_ms(asked.until) > 0 for asked in theirs) >= MAX_PENDING:
             raise RefusedError(
                 f"{MAX_PENDING} questions of this agent are open; wait until one is answered",
                 reason=Reason.ADMISSION_APPROVALS,
@@ -121,7 +142,7 @@ class ApprovalQueue:
             session=binding.session,
             agent=agent,
         )
-        self._open[approval.id] = _Asked(approval=approval, binding=binding, owner=owner)
+        self._open[approval.id] = _Asked(approval=approval, binding=binding, owner=owner, until=self._later(now))
         try:
             await asyncio.to_thread(self._store.add_approval, approval)
         except BaseException:
@@ -173,7 +194,7 @@ class ApprovalQueue:
                 reason=Reason.APPROVAL_SCOPE,
             )
         state = ApprovalState.APPROVED if answer.approve else ApprovalState.DENIED
-        if approval.state is ApprovalState.PENDING and self._now_ms() >= approval.expires_at:
+        if approval.state is ApprovalState.PENDING and self.overdue(approval):
             approval, changed = await self._settle(approval_id, ApprovalState.EXPIRED, by=None, note=None)
             if changed:
                 await record(approval)
@@ -208,7 +229,7 @@ class ApprovalQueue:
         while True:
             version = self._version
             approval = await self._find(approval_id)
-            left_s = (approval.expires_at - self._now_ms()) / 1000
+            left_s = self._left(approval) / 1000
             if approval.state is not ApprovalState.PENDING or left_s <= 0 or self._stopping or loop.time() >= deadline:
                 return approval
             await self._wait_change(version, min(deadline, loop.time() + left_s))
@@ -219,8 +240,8 @@ class ApprovalQueue:
         asked = self._open.get(approval_id)
         return (
             asked is not None
-            and asked.lapses_at is not None
-            and self._now_ms() < asked.lapses_at
+            and asked.lapses is not None
+            and self._left_ms(asked.lapses) > 0
             and asked.binding == binding
         )
 
@@ -249,7 +270,7 @@ class ApprovalQueue:
         # INVARIANT: only what a permit can still come of is kept: an open question, or a yes that was not used
         asked = self._open.pop(approval_id, None)
         if asked is not None and approval.state is ApprovalState.APPROVED:
-            self._open[approval_id] = replace(asked, approval=approval, lapses_at=self._now_ms() + self._timeout_ms)
+            self._open[approval_id] = replace(asked, approval=approval, lapses=self._later(self._now_ms()))
             self._forget_oldest(asked.owner)
         if changed:
             await self._notify()
@@ -257,6 +278,18 @@ class ApprovalQueue:
             # file and queue have forgotten the action by now; who answers is shown it once more
             approval = replace(approval, request=asked.approval.request, facts=asked.approval.facts)
         return approval, changed
+
+    def _later(self, now_ms: int) -> _Moment:
+        """When the time is over that a question may be open, from now on."""
+        return _Moment(now_ms + self._timeout_ms, self._monotonic_ns() + self._timeout_ms * 1_000_000)
+
+    def _left_ms(self, until: _Moment) -> float:
+        return min(until.wall_ms - self._now_ms(), (until.monotonic_ns - self._monotonic_ns()) / 1_000_000)
+
+    def _left(self, approval: Approval) -> float:
+        """Milliseconds until the time for an answer is over."""
+        asked = self._open.get(approval.id)
+        return approval.expires_at - self._now_ms() if asked is None else self._left_ms(asked.until)
 
     def _forget_oldest(self, owner: str) -> None:
         approved = [key for key, asked in self._open.items() if asked.owner == owner and not _pending(asked)]

@@ -14,7 +14,9 @@ __all__ = [
     "agent_homes",
     "checkpoints_folder",
     "current_directory",
+    "holds",
     "home_from",
+    "same_place",
     "token_from",
     "user_home",
 ]
@@ -125,6 +127,27 @@ class Home:
                 " set `[service] socket` in shield.toml to a shorter absolute path"
             )
         return path
+
+
+def same_place(one: str, other: str) -> bool:
+    """Whether two paths, with every link followed, lead to one directory, under whatever names: case counts for nothing
+    on many a Mac, and a bind mount is a second name."""
+    if one == other:
+        return True
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return False
+
+
+def holds(outer: str, inner: str) -> bool:
+    """Whether `outer` is `inner` or above it, in the same sense."""
+    place = inner
+    while not same_place(outer, place):
+        if place in ("", "/"):
+            return False
+        place = os.path.dirname(place)
+    return True
 
 
 def home_from(environ: Mapping[str, str]) -> Home:

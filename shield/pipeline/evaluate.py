@@ -169,7 +169,7 @@ class Evaluator:
             return known.verdict
         approval = await self.approvals.wait_settled(known.question, wait_s)
         if approval.state is ApprovalState.PENDING:
-            if self.clock.now_ms() < approval.expires_at:
+            if not self.approvals.overdue(approval):
                 return known.verdict
             approval = await self.questions.expire(approval.id)
         async with known.lock:

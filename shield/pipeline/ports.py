@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from shield.types import Json
@@ -12,7 +13,8 @@ __all__ = ["Appended", "Clock", "Kept", "Recorder", "system_clock"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clock:
-    """`now_ms` is unix milliseconds (a claim), `monotonic_ns` never goes back (what expiry is judged by)."""
+    """`now_ms` is unix milliseconds (a claim), `monotonic_ns` never goes back (what expiry is judged by) and goes on
+    while the machine sleeps."""
 
     now_ms: Callable[[], int]
     monotonic_ns: Callable[[], int]
@@ -20,7 +22,13 @@ class Clock:
 
 def system_clock() -> Clock:
     """This machine's clocks."""
-    return Clock(now_ms=lambda: time.time_ns() // 1_000_000, monotonic_ns=time.monotonic_ns)
+    # INVARIANT: a permit of before the lid was closed is no permit of after. On Linux only CLOCK_BOOTTIME counts that
+    # time, on macOS CLOCK_MONOTONIC does (clock_gettime(2), (3)), which Python's own `monotonic` is not there.
+    counted = getattr(time, "CLOCK_BOOTTIME", getattr(time, "CLOCK_MONOTONIC", None))
+    return Clock(
+        now_ms=lambda: time.time_ns() // 1_000_000,
+        monotonic_ns=time.monotonic_ns if counted is None else partial(time.clock_gettime_ns, counted),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -110,7 +110,7 @@ class Questions:
             left_ms = question.expires_at - self.clock.now_ms()
             try:
                 found = await self.approvals.wait_settled(question.id, max(left_ms, 0) / 1000)
-                if found.state is ApprovalState.PENDING and self.clock.now_ms() >= question.expires_at:
+                if found.state is ApprovalState.PENDING and self.approvals.overdue(found):
                     await self.expire(question.id)
             except ShieldError:
                 pass  # it stays open in the store and is closed by the next start; nothing is allowed by it

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from shield.config.home import holds, same_place
 from shield.errors import InputError, Reason, RefusedError
 from shield.permits import env_digest
 from shield.types import Isolation, Session, SessionFacts
@@ -176,7 +177,7 @@ class SessionBook:
         if not os.path.isdir(resolved):
             raise InputError(f"the workspace root `{root[:256]}` is not a directory", pointer="/workspace_roots")
         home, state = os.path.realpath(self._home), os.path.realpath(self._shield_home)
-        if resolved in ("/", home) or _within(state, resolved) or _within(resolved, state):
+        if resolved == "/" or same_place(resolved, home) or holds(resolved, state) or holds(state, resolved):
             raise RefusedError(
                 f"`{resolved}` can never be a workspace: it is `/`, the home directory, or holds Shield's own state; "
                 "work in a project directory",

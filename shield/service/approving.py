@@ -1,6 +1,6 @@
 """What an approver does: see the open questions, look at one, answer it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -12,6 +12,9 @@ from shield.types import Approval, ApprovalAnswer, Scope
 __all__ = ["answer", "approval", "approvals"]
 
 
+_LISTED_MAX = 4 * 1024 * 1024  # bytes of questions in one answer, which a client takes up to MAX_ANSWER of
+
+
 class AnswerBody(Body):
     answer: Literal["approve", "deny"]
     scope: Literal["once", "session"] = "once"
@@ -20,7 +23,10 @@ class AnswerBody(Body):
 
 
 async def approvals(context: Context, call: Call) -> Reply:
-    """`GET /v1/approvals?wait=`: the open questions, oldest first; `wait` holds an empty answer back."""
+    """`GET /v1/approvals?wait=`: the open questions, oldest first; `wait` holds an empty answer back.
+
+    The first one, and of the others as many as fit: with 20 of 8 MiB an agent would keep people from seeing any.
+    """
     queue = context.judge.approvals
     queue.seen()
 
@@ -32,7 +38,17 @@ async def approvals(context: Context, call: Call) -> Reply:
 
     found = await held(context, call, wait_of(call), ask)
     queue.seen()
-    return Reply(body=encode({"approvals": [approval_json(item) for item in found]}))
+    return Reply(body=b'{"approvals":[%b]}' % b",".join(_listed(found)))
+
+
+def _listed(found: Sequence[Approval]) -> Iterator[bytes]:
+    left = _LISTED_MAX
+    for item in found:
+        shape = encode(approval_json(item))
+        left -= len(shape)
+        if left < 0 and item is not found[0]:
+            return
+        yield shape
 
 
 async def approval(context: Context, call: Call) -> Reply:

@@ -17,7 +17,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from shield.config.home import Home, home_from, user_home
+from shield.config.home import Home, holds, home_from, user_home
 from shield.errors import ConfigError, ShieldError
 from shield.service.birth import with_approver
 from shield.service.hooks import Hooks, Listening
@@ -80,9 +80,9 @@ def refuse_inside(home: Home, cwd: str, environ: Mapping[str, str]) -> None:
     """Raise ConfigError for a home in the workspace Shield is started from, where an agent could have prepared it."""
     here, user = os.path.realpath(cwd), os.path.realpath(user_home(environ))
     # `~` and what is above it can never be a workspace
-    if (user + "/").startswith(here.rstrip("/") + "/"):
+    if holds(here, user):
         return
-    if (home.path + "/").startswith(here + "/"):
+    if holds(here, home.path):
         raise ConfigError(f"SHIELD_HOME `{home.path}` lies in the workspace `{here}`; keep it outside")
 
 

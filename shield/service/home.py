@@ -8,7 +8,7 @@ import secrets
 import stat
 from collections.abc import Iterator, Mapping
 
-from shield.config.home import Home, checkpoints_folder, user_home
+from shield.config.home import Home, checkpoints_folder, holds, user_home
 from shield.config.loading import load
 from shield.errors import ConfigError
 
@@ -138,12 +138,12 @@ def check_root(path: str, home: Home, environ: Mapping[str, str]) -> str:
         raise ConfigError(f"`{path}` is not absolute; give the whole path of the directory")
     root = os.path.realpath(path)
     for inner, name in ((os.path.realpath(user_home(environ)), "your home directory"), (home.path, "Shield's home")):
-        if _beneath(inner, root):
+        if holds(root, inner):
             raise ConfigError(f"`{root}` is or contains {name}; choose a directory below it")
-    if _beneath(root, home.path):
+    if holds(home.path, root):
         raise ConfigError(f"`{root}` lies in Shield's home; choose a directory outside it")
     remembered = checkpoints_folder(load(home, environ).audit.checkpoints, environ)
-    if _beneath(root, remembered) or _beneath(remembered, root):
+    if holds(remembered, root) or holds(root, remembered):
         raise ConfigError(f"`{root}` is, holds or lies in `{remembered}`, where the log is remembered; choose another")
     if not os.path.isdir(root):
         raise ConfigError(f"`{root}` is not a directory; create it first")

@@ -46,7 +46,9 @@ def claimed(home: Home) -> Iterator[None]:
     try:
         descriptor = os.open(home.lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        raise StateError(f"`{home.lock}` cannot be opened: {error.strerror}; move it away") from None
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+        advice = "free space, or make the disk writable, and start again" if full else "move it away"
+        raise StateError(f"`{home.lock}` cannot be opened: {error.strerror}; {advice}") from None
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

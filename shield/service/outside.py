@@ -22,10 +22,10 @@ from audit.sinks import Sink
 from audit.sinks.file import FileSink
 from audit.sinks.register import Begun, Register
 from audit.sinks.syslog import SyslogSink
-from shield.config.home import Home, checkpoints_folder, user_home
+from shield.config.home import Home, checkpoints_folder, holds, user_home
 from shield.config.sections import Audit, Config
 from shield.errors import ConfigError, StateError
-from shield.service.home import read_trusted, within_trusted
+from shield.service.home import read_trusted
 from shield.service.ports import Remembered
 
 __all__ = ["Outside", "check_folder", "check_listed", "last_begun", "list_log", "refuse_second"]
@@ -40,12 +40,12 @@ def check_folder(config: Config, home: Home, environ: Mapping[str, str]) -> str:
     """
     folder, user = checkpoints_folder(config.audit.checkpoints, environ), os.path.realpath(user_home(environ))
     set_it = "set `[audit] checkpoints` in shield.toml to a folder of its own, best on another disk"
-    if _beneath(folder, home.path):
+    if holds(home.path, folder):
         raise ConfigError(f"`{folder}` lies in Shield's home: who can change the log could change it, too; {set_it}")
-    if _beneath(user, folder) or _beneath(home.path, folder):
+    if holds(folder, user) or holds(folder, home.path):
         raise ConfigError(f"`{folder}` holds your home directory or Shield's; {set_it}")
     for root in map(os.path.realpath, (*config.workspaces.roots, *read_trusted(home))):
-        if _beneath(folder, root) or _beneath(root, folder):
+        if holds(root, folder) or holds(folder, root):
             raise ConfigError(f"`{folder}` and `{root}`, where agents work, lie in one another; {set_it}")
     return folder
 
@@ -190,7 +190,3 @@ def _standing(status: SinkStatus, now_ms: int) -> Remembered:
         behind_s=status.behind_ms / 1000,
         trouble=status.error or status.warning,
     )
-
-
-def _beneath(path: str, top: str) -> bool:
-    return within_trusted(path, (top,))

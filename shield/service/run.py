@@ -17,7 +17,7 @@ from audit.note import SigningKey
 from shield.actions.registry import lookup
 from shield.approvals.queue import ApprovalQueue
 from shield.config.environment import EXEC_UMASK, exec_env
-from shield.config.home import Home, agent_homes, user_home
+from shield.config.home import Home, agent_homes, holds, user_home
 from shield.config.loading import load
 from shield.config.model_folder import model_found
 from shield.config.sections import Config
@@ -36,7 +36,7 @@ from shield.service.app import build_app
 from shield.service.birth import initialise
 from shield.service.call import Context
 from shield.service.guarded import hidden, own_processes, protected
-from shield.service.home import is_empty, prepare, published_key, read_trusted, within_trusted
+from shield.service.home import is_empty, prepare, published_key, read_trusted
 from shield.service.hooks import Hooks, Listening, asked
 from shield.service.installation import installation
 from shield.service.journal import AuditJournal
@@ -90,7 +90,7 @@ def serve(home: Home, hooks: Hooks) -> None:
 
 
 def _outside(home: Home, workspaces: tuple[str, ...]) -> None:
-    if within_trusted(home.path, workspaces):
+    if any(holds(os.path.realpath(root), home.path) for root in workspaces):
         raise ConfigError(f"`{home.path}` lies in a directory where agents work; set SHIELD_HOME to one outside")
 
 
@@ -134,6 +134,7 @@ async def _main(home: Home, config: Config, hooks: Hooks, audit_key: SigningKey,
         approvals = ApprovalQueue(
             store,
             now_ms=clock.now_ms,
+            monotonic_ns=clock.monotonic_ns,
             timeout_s=config.approvals.timeout_s,
             configured=lambda: any(token.role is Role.APPROVER for token in operator.tokens.tokens),
         )

@@ -10,7 +10,7 @@ import json
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from shield.errors import Reason, RefusedError, StateError
@@ -62,9 +62,7 @@ class StateStore:
             connection.executescript(_SCHEMA)
             connection.execute(f"PRAGMA user_version={_VERSION}")
         except sqlite3.Error as error:
-            raise StateError(
-                f"`{path}` cannot be opened: {error}; move it away to start without open questions"
-            ) from None
+            raise StateError(f"`{path}` cannot be opened: {error}; {_advice(error)}") from None
         return cls(connection, kept=kept)
 
     def close(self) -> None:
@@ -101,7 +99,8 @@ class StateStore:
     ) -> tuple[Approval, bool]:
         """Move a pending question to `state`, once. Returns the row as it now is, and whether this call changed it.
 
-        Its action and facts are gone with that. Raises RefusedError `approval.unknown`.
+        Its action and facts are gone with that; where the disk has no room to fold the WAL, with the next one that is
+        settled. Raises RefusedError `approval.unknown`.
         """
         with self._writing() as cursor:
             cursor.execute(
@@ -110,7 +109,10 @@ class StateStore:
             )
             changed = cursor.rowcount == 1
             self._prune(cursor)
-        self._fold()
+        # INVARIANT: what is committed counts, so it is never told as failed: who said yes and heard of an error would
+        # take it back, and the yes would stand
+        with suppress(StateError):
+            self._fold()
         return self.approval(approval_id), changed
 
     def approval(self, approval_id: str) -> Approval:
@@ -191,6 +193,14 @@ class StateStore:
                 self._connection.execute("COMMIT")
         except sqlite3.Error as error:
             raise StateError(f"the state database cannot be written: {error}; free space, then try again") from None
+
+
+def _advice(error: sqlite3.Error) -> str:
+    # the low byte is the primary code (sqlite.org/rescode.html)
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+    if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN):
+        return "free space, or make the disk writable, and start again"
+    return "move it away to start without open questions"
 
 
 def _object(text: str) -> Mapping[str, Json]:

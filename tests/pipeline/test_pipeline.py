@@ -3,6 +3,8 @@
 import asyncio
 import json
 import os
+import subprocess
+import sys
 
 import pytest
 from hypothesis import given
@@ -229,6 +231,21 @@ def test_in_time_by_the_clock_that_cannot_be_set_back(bench):
     bench.later(PERMIT_SECONDS)
     bench.now_ms -= 10_000_000
     assert refused(bench.redeem(verdict, request)) is Reason.PERMIT_EXPIRED
+
+
+def test_the_clock_of_permits_goes_on_while_the_machine_sleeps():
+    """In a time namespace whose clock of all time since the boot is an hour ahead of the one that stops in sleep."""
+    code = (
+        "import time; from shield.pipeline.ports import system_clock;"
+        " print(system_clock().monotonic_ns() - time.monotonic_ns())"
+    )
+    done = subprocess.run(
+        ["unshare", "--time", "--boottime", "3600", sys.executable, "-c", code],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    if done.returncode != 0 and "unshare" in done.stderr:
+        pytest.skip(f"this user or kernel makes no time namespace: {done.stderr.strip()[:120]}")
+    assert int(done.stdout) == pytest.approx(3600e9, abs=60e9)
 
 
 @pytest.mark.parametrize(
@@ -472,6 +489,21 @@ def test_an_approval_lapses(bench):
         second = await bench.pipeline.current(asked.evaluation, owner="tok", wait_s=0)
         assert second.permit not in (None, first.permit)
         bench.later(PERMIT_SECONDS + 1)
+        late = await bench.pipeline.current(asked.evaluation, owner="tok", wait_s=0)
+        assert (late.decision, late.permit) == (Decision.ESCALATE, None)
+        assert late.approval != asked.approval
+
+    run(main())
+
+
+def test_an_approval_lapses_although_the_clock_was_set_back(bench):
+    bench.rules.opinion = ASK
+
+    async def main():
+        _, asked = await bench.evaluate()
+        await bench.pipeline.answer(asked.approval, YES, by="person")
+        bench.later(300)
+        bench.now_ms -= 86_400_000
         late = await bench.pipeline.current(asked.evaluation, owner="tok", wait_s=0)
         assert (late.decision, late.permit) == (Decision.ESCALATE, None)
         assert late.approval != asked.approval

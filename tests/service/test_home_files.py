@@ -5,6 +5,8 @@ import os
 import shutil
 import socket
 import stat
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -352,3 +354,55 @@ def test_tcp_is_loopback_only():
         port = listener.getsockname()[1]
         with socket.create_connection(("127.0.0.1", port), timeout=5):
             pass
+
+
+# a second name for a directory, as case gives one on many a Mac; here a mount does
+SECOND_NAME = """
+import json, os, subprocess, sys
+from shield.config.home import Home
+from shield.pipeline.sessions import Execution, SessionBook
+from shield.service.embedded import refuse_inside
+from shield.service.home import check_root
+from shield.types import Isolation
+top = sys.argv[1]
+for name, place in (("HOME", "u"), ("all", "."), ("state", "u/.shield"), ("work", "u/work")):
+    os.makedirs(f"{top}/{name}")
+    subprocess.run(["mount", "--bind", f"{top}/{place}", f"{top}/{name}"], check=True)
+environ = {"HOME": f"{top}/u"}
+home = Home(path=f"{top}/u/.shield")
+book = SessionBook(
+    execution=Execution(shell="/bin/bash", env={}, umask=0o077), home=environ["HOME"], shield_home=home.path,
+    trusted=lambda: (top,), now_ms=lambda: 0,
+)
+def taken(work):
+    try:
+        work()
+    except Exception as error:
+        return type(error).__name__
+    return "taken"
+print(json.dumps({
+    name: [
+        taken(lambda: check_root(f"{top}/{name}", home, environ)),
+        taken(lambda: book.open((f"{top}/{name}",), Isolation.NONE, None, owner="o", agent="a")),
+        taken(lambda: refuse_inside(home, f"{top}/{name}", {"HOME": "/nobody"})),
+    ]
+    for name in ("HOME", "all", "state", "work")
+}))
+"""  # fmt: skip
+
+
+def test_no_second_name_of_a_home_is_a_workspace(folder):
+    os.makedirs(f"{folder}/u/.shield")
+    os.makedirs(f"{folder}/u/work")
+    done = subprocess.run(
+        ["unshare", "--mount", sys.executable, "-P", "-c", SECOND_NAME, folder],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    if done.returncode != 0 and ("unshare" in done.stderr or "mount" in done.stderr):
+        pytest.skip(f"this user cannot mount: {done.stderr.strip()[:120]}")
+    assert json.loads(done.stdout) == {
+        "HOME": ["ConfigError", "RefusedError", "ConfigError"],
+        "all": ["ConfigError", "RefusedError", "ConfigError"],
+        "state": ["ConfigError", "RefusedError", "ConfigError"],
+        "work": ["taken", "taken", "taken"],
+    }

@@ -49,6 +49,20 @@ seen.append(200 in again)
 seen.append(call(path, "GET", "/readyz").status)
 shield.send_signal(signal.SIGTERM)
 seen.append(shield.wait(30))
+def refused():
+    done = subprocess.run([sys.executable, "-P", "-m", "shield", "serve"], capture_output=True, text=True, timeout=40)
+    return done.returncode, done.stderr.splitlines()[-1]
+with open(f"{home}/fill", "wb", buffering=0) as fill:
+    try:
+        while True:
+            fill.write(b"x" * 4096)
+    except OSError:
+        pass
+seen.append(refused())
+os.remove(f"{home}/fill")
+subprocess.run(["mount", "-o", "remount,ro", home], check=True)
+seen.append(refused())
+subprocess.run(["mount", "-o", "remount,rw", home], check=True)
 verify = subprocess.run([sys.executable, "-P", "-m", "shield", "audit", "verify"], capture_output=True, text=True)
 seen.append(verify.returncode)
 print(json.dumps(seen))
@@ -71,17 +85,22 @@ def test_a_full_disk():
             },
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=120,
             check=False,
         )
         if "mount" in done.stderr and "permission denied" in done.stderr.lower():
             pytest.skip("mounting is not permitted here")
         assert done.returncode == 0, done.stderr
-        first, full, not_ready, alive, again, ready, ended, verified = json.loads(done.stdout.splitlines()[-1])
+        first, full, not_ready, alive, again, ready, ended, *starts, verified = json.loads(done.stdout.splitlines()[-1])
         assert first == 200
         assert full == [503, "audit.unavailable"]
         assert (not_ready, alive) == (503, 200)
         assert again
         assert (ready, ended, verified) == (200, 0, 0)
+        # a start on a full and on a read-only disk says so, and not to move away what is sound
+        assert [code for code, _ in starts] == [2, 2]
+        assert "No space left" in starts[0][1] or "disk is full" in starts[0][1]
+        assert "Read-only" in starts[1][1]
+        assert not any("move it away" in said for _, said in starts)
     finally:
         shutil.rmtree(home)

@@ -2,10 +2,12 @@
 
 import json
 import os
+from dataclasses import replace
 
 import pytest
 
 from service_harness import approval, call, running
+from shield.client.answers import MAX_ANSWER
 from shield.errors import Reason
 from shield.service.ports import Remembered
 from shield.service.routes import ROUTES
@@ -151,6 +153,30 @@ def test_redeem_and_outcome(service):
     }
     unknown = service.call("POST", "/v1/outcomes", value={"jti": "unknown", "status": "ok"})
     assert (unknown.status, unknown.json()["reason"]) == (409, "outcome.no_permit")
+
+
+def test_large_questions_keep_no_others_from_being_seen(service):
+    """Together they would be more than a client takes, and its person would see none."""
+    small, large = (
+        approval(1),
+        [replace(approval(n), request={"payload": {"content": "x" * (7 << 20)}}) for n in (2, 3)],
+    )
+    rows = service.judge.approvals.rows
+
+    def listed():
+        answer = service.call("GET", "/v1/approvals", role=Role.APPROVER)
+        assert len(answer.body) < MAX_ANSWER / 4
+        return [item["id"] for item in answer.json()["approvals"]]
+
+    rows.clear()
+    assert listed() == []
+    rows.update({item.id: item for item in (small, *large)})
+    assert listed() == ["ap-1"]
+    del rows["ap-1"]
+    assert listed() == ["ap-2"]
+    rows.clear()
+    rows.update({f"ap-{n}": approval(n) for n in range(100)})
+    assert listed() == [f"ap-{n}" for n in range(100)]
 
 
 def test_answers(service):

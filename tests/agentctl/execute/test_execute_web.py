@@ -263,6 +263,54 @@ def test_a_server_that_dribbles_is_shut_at_a_stop(bench):
     assert bench.fake.statuses() == ["cancelled"]
 
 
+@pytest.mark.parametrize("step", ["resolve", "connect"])
+def test_a_look_up_that_does_not_end_and_a_connect_keep_nobody_from_stopping(bench, step):
+    """Who answers the name service, or drops what is sent to a port, chooses how long that takes."""
+    import asyncio
+
+    from agentctl.execute import ShieldGate
+    from fake_shield import TOKEN, proposed
+    from shield.client import AsyncClient
+
+    begun, release, ours = threading.Event(), threading.Event(), socket.socketpair()
+
+    class Hangs(Leads):
+        def _hang(self):
+            begun.set()
+            assert release.wait(60)
+
+        def resolve(self, host, port):
+            if step == "resolve":
+                self._hang()
+            return super().resolve(host, port)
+
+        def connect(self, address, port, timeout_s):
+            self._hang()
+            return ours[0]
+
+    bench.fake.hosts = (named(80),)
+
+    async def stopped():
+        async with AsyncClient(bench.fake.endpoint, TOKEN) as client:
+            gate = ShieldGate(client, await client.open_session([str(bench.workspace)]), network=Hangs("93.184.216.34"))
+            proposal = proposed("http_request", {"url": "http://api.example/"})
+            task = asyncio.ensure_future(gate.run(proposal, await gate.propose(proposal)))
+            assert await asyncio.to_thread(begun.wait, 20)
+            task.cancel()
+            ended, _ = await asyncio.wait({task}, timeout=10)
+            release.set()
+            assert ended == {task}
+            assert task.cancelled()
+
+    asyncio.run(asyncio.wait_for(stopped(), 30))
+    assert bench.fake.statuses() == ["cancelled"]
+    if step == "connect":  # what came too late is closed
+        ours[1].settimeout(20)
+        assert ours[1].recv(1) == b""
+    for end in ours:
+        end.close()
+
+
 @pytest.mark.parametrize(
     ("address", "expected"),
     [

@@ -9,16 +9,25 @@ import pytest
 from agentctl.errors import GateError
 from agentctl.events import CallFinished, CallRunning, CallWaiting, TextDelta, TurnEnd, TurnEnded
 from agentctl.loop import Loop, LoopLimits
-from agentctl.providers.anthropic import AnthropicProvider
+from agentctl.providers.anthropic import AnthropicProvider, anthropic_body
 from agentctl.providers.http import Endpoint, HttpLimits, ModelHttp
-from agentctl.providers.ollama import OllamaProvider
-from agentctl.providers.openai import OpenAiProvider
+from agentctl.providers.ollama import OllamaProvider, ollama_body
+from agentctl.providers.openai import OpenAiProvider, openai_body
 from agentctl.providers.provider import ModelSettings
 from agentctl.turns.calls import CallLimits
 from agentctl.turns.cancel import Cancel
 from agentctl.turns.gate import ToolSpec
-from agentctl.turns.messages import AssistantMessage, Message, ToolMessage, ToolResult, UserMessage
+from agentctl.turns.messages import (
+    AssistantMessage,
+    Message,
+    StopReason,
+    ToolCall,
+    ToolMessage,
+    ToolResult,
+    UserMessage,
+)
 from model_server import Call, Fault, ScriptedModel, Turn, Wire
+from shield import canonical
 from shield.errors import ClientError
 from shield.types import Decision, Verdict
 
@@ -311,6 +320,20 @@ def test_a_call_that_is_no_json_leaves_the_next_request_valid(kind):
     played = play([Turn(calls=(Call("write_file", '{"path": '),)), Turn(text="ok")], FakeGate(), kind=kind)
     assert played.report.end is TurnEnd.DONE
     assert "INVALID_JSON" in json.dumps(played.requests[1].body)
+
+
+@pytest.mark.parametrize("body", [anthropic_body, ollama_body, openai_body])
+@pytest.mark.parametrize("value", ["NaN", "-Infinity", "1e999", '"\\ud800"', "1" * 4000, "[" * 400 + "]" * 400])
+def test_what_only_python_takes_for_json_is_not_sent_back(body, value):
+    """One such call would make every later request of the conversation one that the server refuses."""
+    call = ToolCall(id="c", name="write_file", arguments_text=f'{{"path": "a", "mode": {value}}}')
+    answer = AssistantMessage(parts=(call,), stop=StopReason.TOOLS)
+    sent = body([UserMessage(text="go"), answer], SPECS, ModelSettings(model="m"))
+    texts = [json.dumps(sent)]
+    if body is openai_body:  # the arguments are JSON within JSON, and templates of servers read them
+        texts.append(sent["messages"][1]["tool_calls"][0]["function"]["arguments"])
+    for text in texts:
+        canonical.parse(text.encode())
 
 
 def test_a_tool_that_does_not_exist_is_not_proposed():

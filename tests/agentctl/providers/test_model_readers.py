@@ -493,3 +493,20 @@ def test_half_a_surrogate_pair_in_ollama_arguments_is_refused():
     (call,) = calls_of(events_of(OllamaReader(), [line]))
     with pytest.raises(ArgumentsError):
         call.arguments()
+
+
+def test_nothing_that_is_kept_to_be_sent_back_holds_half_a_surrogate_pair():
+    """Python would write it as an escape that servers refuse, in every later request of the conversation."""
+    line = b'{"message":{"tool_calls":[{"function":{"name":"x","arguments":"\\ud800"}}]},"done":true}\n'
+    (call,) = calls_of(events_of(OllamaReader(), [line]))
+    assert call.arguments_text == "\\ud800"
+    begun = {"type": "content_block_start", "index": 0, "content_block": {"type": "thinking", "thinking": ""}}
+    signed = {**PIECE, "delta": {"type": "signature_delta", "signature": "a\ud800"}}
+    hidden = {
+        "type": "content_block_start",
+        "index": 1,
+        "content_block": {"type": "redacted_thinking", "data": "\ud800b"},
+    }
+    events = events_of(AnthropicReader(), [sse(begun, signed, END, hidden, {**END, "index": 1}, STOP)])
+    first, second = [event.part for event in events if isinstance(event, ThinkingDone)]
+    assert (first.signature, second.redacted) == ("a\ufffd", "\ufffdb")

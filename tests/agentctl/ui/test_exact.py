@@ -3,6 +3,7 @@
 import json
 import re
 import unicodedata
+from types import MappingProxyType
 
 import pytest
 from hypothesis import assume, example, given
@@ -91,24 +92,26 @@ PAYLOADS = st.dictionaries(FIELDS | TRICKY, JSON, max_size=4)
 KINDS = st.sampled_from(["edit_file", "execute_command", "execute command", "mcp:a/b", "x_y", "x__y"])
 
 
-def lines(kind, payload, cwd="/w") -> list[str]:
-    shown = question(
-        Approval(
-            id="01A",
-            state=ApprovalState.PENDING,
-            created_at=0,
-            expires_at=1,
-            request={"type": kind, "payload": payload, "cwd": cwd},
-            facts={},
-            rule="r",
-            reason="why",
-            scopes=(Scope.ONCE,),
-            pattern=None,
-            evaluation="01E",
-            session="01S",
-            agent="a",
-        )
+def asked(kind, payload, cwd="/w", facts=MappingProxyType({})) -> Approval:
+    return Approval(
+        id="01A",
+        state=ApprovalState.PENDING,
+        created_at=0,
+        expires_at=1,
+        request={"type": kind, "payload": payload, "cwd": cwd},
+        facts=facts,
+        rule="r",
+        reason="why",
+        scopes=(Scope.ONCE,),
+        pattern=None,
+        evaluation="01E",
+        session="01S",
+        agent="a",
     )
+
+
+def lines(kind, payload, cwd="/w") -> list[str]:
+    shown = question(asked(kind, payload, cwd))
     # without the hash, which would make any two differ
     return [line for line in shown if not line.startswith("hash: ")]
 
@@ -138,6 +141,23 @@ def test_no_small_change_goes_unseen(kind, payload, data):
     more = data.draw(st.sampled_from("\n\t \r\x1b\u200b\u0301…-+|‹"))
     changed = payload | {name: payload[name][:at] + more + payload[name][at:]}
     assert lines(kind, payload) != lines(kind, changed)
+
+
+@given(KINDS, PAYLOADS, TRICKY, st.integers(1, 400), st.integers(0, 30))
+def test_what_is_cut_short_is_never_taken_for_the_whole(kind, payload, piece, times, most):
+    approval = asked(kind, payload | {"content": piece * times, "old": piece * 3, "new": piece * times})
+    whole, cut = question(approval, 40), question(approval, 40, most=most)
+    assert cut == whole if len(whole) <= most else len(cut) == most + 1
+
+
+@pytest.mark.parametrize("content", ["x\n" * 200_000, "x" * 400_000, ["x"] * 100_000])
+def test_no_more_is_worked_out_than_is_shown(content):
+    """An agent that sends 8 MiB would use up the time that the person has to answer."""
+
+    class Unread(dict):
+        get = None
+
+    assert len(question(asked("write_file", {"content": content}, facts=Unread()), most=100)) == 101
 
 
 @pytest.mark.parametrize("cwd", [None, "no directory", "/w\n", "/w ", "/w"])

@@ -43,6 +43,7 @@ def test_hostile_text_is_spelled_out():
     assert visible("\x1b[31m") == "\\x1b[31m"
     assert visible("a\u202eb") == "a\\u202eb"
     assert visible("\U000e0041") == "\\U000e0041"
+    assert visible("e\u0301\u0323" + "\u0301" * 2) == "e\u0301\u0323\\u0301\\u0301"  # they would climb over a verdict
     assert single_line("a\nb\tc") == "a\\nb\\tc"
     assert len(single_line("x" * 999, 50)) == 50
 
