@@ -32,6 +32,7 @@ __all__ = ["PACKAGES"]
 
 _MAX_SETTINGS = 1 << 16
 _OFFLINE = frozenset(("--offline", "--no-index"))
+_NPM_RUNNERS = frozenset(("npm exec", "npm x", "npx"))
 _INDEX = frozenset(("--registry", "-i", "--index-url", "--default-index"))
 
 
@@ -188,7 +189,8 @@ def _package_runner(call: Invocation) -> bool:
         return _fetched(call)
     if call.arguments.foreign or call.arguments.has("-p", "--package", "-c", "--call") or "@" in words[0].text:
         return _fetched(call)
-    found = own_program(call, words[0], ("node_modules/.bin",))
+    # npm looks in every directory above, too (libnpmexec, `localFileExists`)
+    found = own_program(call, words[0], ("node_modules/.bin",), upward=call.name in _NPM_RUNNERS)
     if found is words[0]:
         for word in words[1:]:
             mention(call, word, Access.READ, Access.WRITE)

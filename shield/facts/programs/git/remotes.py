@@ -36,9 +36,8 @@ _TRANSFER_FLAGS = frozenset(_TRANSFER_FLAGS_TEXT.split())
 def _remote(call: Invocation) -> bool:
     words = [word.text for word in call.operands]
     call.reading.operations.add(Operation.READ)
-    if not words or words[0] in ("get-url", "show"):
-        if words or call.arguments.has("-v", "--verbose"):
-            shows_addresses(call)
+    if words[:1] in (["get-url"], ["show"]) or (not words and call.arguments.has("-v", "--verbose")):
+        shows_addresses(call)
     if not words or words[0] == "get-url":
         return True
     if words[0] in ("show", "update", "prune"):
