@@ -119,3 +119,37 @@ def test_ordinary_words_go_ahead(line):
 )  # fmt: skip
 def test_what_they_could_be_made_to_do_is_asked(line):
     assert decided(line) is not Decision.ALLOW
+
+
+PUT = {
+    "src/a.py": text("x\n"),
+    "sub/x": text("x\n"),
+    "repository/.git/config": text("[core]\n\tfsmonitor = ./x\n"),
+    "agent/.claude/settings.json": text("{}"),
+    "agents/AGENTS.md": text("x\n"),
+    "link/d/.git": MadeFile(symlink="../../x"),
+    "secret/.env": text("S=1\n"),
+    "ci/.github/workflows/x.yml": text("x\n"),
+}
+
+
+@pytest.mark.parametrize(
+    "copy", ["cp -r {}/. {}", "cp -a {}/. {}/", "cp -R {}/./ {}", "rsync -a {}/ {}", "rsync -r {}/. {}"]
+)
+def test_all_that_is_in_a_directory_is_copied_where_none_of_it_has_a_meaning(copy):
+    for source, target in (("src", "sub"), ("src", "build/src"), ("src", "new")):
+        assert reading_policy(copy.format(source, target), PUT, confined=False) is Decision.ALLOW
+    for source in ("repository", "agent", "agents", "link", "secret", "ci", "../x", "$X", "repository/.git"):
+        assert reading_policy(copy.format(source, "sub"), PUT, confined=True) is not Decision.ALLOW, source
+    for target in (".", "..", ".git", ".git/hooks", "/tmp/x", "/etc"):
+        assert reading_policy(copy.format("agent", target), PUT, confined=True) is not Decision.ALLOW, target
+    assert (
+        reading_policy("mv repository/.git src/.git; " + copy.format("src", "sub"), PUT, confined=True)
+        is not Decision.ALLOW
+    )
+    assert reading_policy("tar xf a.tar -C src; " + copy.format("src", "sub"), PUT, confined=True) is not Decision.ALLOW
+
+
+def test_links_to_all_that_is_in_a_directory_are_asked():
+    for line in ("cp -rs src/. sub", "cp -rl src/. sub", "cp -rt sub src/."):
+        assert reading_policy(line, PUT, confined=True) is not Decision.ALLOW

@@ -84,7 +84,9 @@ _PLAIN_OPTIONS = {
         r"|--experimental-strip-types|--(?:no|trace|throw)-(?:warnings|deprecation)|--enable-source-maps"
         r"|--openssl-legacy-provider"
     ),
-    "GOFLAGS": re.compile(r"-mod=(?:mod|vendor|readonly)|-(?:count|p)=\d+|-race|-v|-trimpath|-buildvcs=(?:true|false|auto)"),
+    "GOFLAGS": re.compile(
+        r"-mod=(?:mod|vendor|readonly)|-(?:count|p)=\d+|-race|-v|-trimpath|-buildvcs=(?:true|false|auto)"
+    ),
 }
 
 
