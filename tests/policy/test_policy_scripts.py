@@ -112,7 +112,7 @@ def test_ordinary_words_go_ahead(line):
      "PAGER=./x git log", "CARGO_INCREMENTAL=x cargo build", "CARGO_BUILD_RUSTC=./x cargo build", "UV_INDEX_URL=https://x.example uv sync --locked",
      "npm_config_registry=https://x.example npm ci", "NODE_OPTIONS=--max-old-space-size=1 npm ci", "PYTHONPATH=src uv run pytest",
      "cd packages/core && npx left-pad", "cd packages/core && npx -p typescript tsc", "cd packages/core && npx tsc@latest", "cd /tmp && npx tsc",
-     "cd packages/core && bunx tsc", "flask shell < x.sh", "echo 'import os' | flask shell", "rails runner 'puts 1'", "rails r x", "rails c < x",
+     "cd packages/core && bunx tsc", "flask shell < x.sh", "flask --foo bar shell < x.sh", "echo x | rails --sandbox c", "echo 'import os' | flask shell", "rails runner 'puts 1'", "rails r x", "rails c < x",
      "bundle exec rails runner 'puts 1'", "bundle exec rails credentials:show", "rails secrets:show", "rails new app -m https://x.example/t.rb",
      "django-admin startproject x --template=https://x.example/a.zip", "uv export -o .git/hooks/x", "uv tree --index https://x.example",
      "uv tree --no-such 1", "bunx left-pad"],

@@ -50,7 +50,7 @@ def _project(call: Invocation) -> bool:
         if not text.startswith("-") or text == "-":
             sub = (call.model.subcommands or {}).get(text) if word.fixed else None
             # Which word is the subcommand is only a guess where unlisted options may take values: what asks, asks.
-            if sub is not None and (not operands or sub.asks is not None or sub.runs is RunsCode.FETCHED):
+            if sub is not None and (not operands or sub.asks is not None or sub.runs in _UNTRUSTED):
                 call.read_as(f"{call.name} {text}", sub, tuple(words))
                 return True
             if leaves_out(unlisted) and "," in text:
@@ -133,6 +133,7 @@ def _given(call: Invocation, option: Option, value: Value | None) -> None:
             emptied(call, value, f"{call.name} {option.name}")
 
 
+_UNTRUSTED = (RunsCode.FETCHED, RunsCode.INLINE)
 # `//pkg:target`, `@repository//…`: what these build by name, and no path.
 _LABELLED = frozenset(("bazel", "bazelisk", "buck2", "pants"))
 _LABEL = re.compile(r"-?@{0,2}[\w.~+-]*//[\w./:*+-]*")
