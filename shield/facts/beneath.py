@@ -12,6 +12,7 @@ from fnmatch import fnmatchcase
 
 from shield.facts.categories import has_meaning, leads_on, may_have_meaning
 from shield.facts.filesystem import FileKind, FileSystemUnknownError
+from shield.facts.logins import SETTINGS, holds_login
 from shield.facts.place import Place
 from shield.facts.snapshot import Snapshot
 
@@ -119,6 +120,7 @@ def _look(top: str, place: Place, look: Look) -> tuple[Met, int]:
             may_have_meaning(name, place, secret=look.secrets)
             or (within and (look.only or spared))
             or (inner and has_meaning(path, place, secret=look.secrets))
+            or (name in SETTINGS and ".git" in path and kind is FileKind.FILE and holds_login(path, place))
         ):
             (hidden if dotted and not look.hidden else entries).append(path)
         if len(links) + len(entries) + len(hidden) > _MAX_MET:

@@ -13,6 +13,7 @@ from shield.facts.categories import categorise, covered
 from shield.facts.committed import is_committed, is_ignored
 from shield.facts.filesystem import FileKind, FileSystem, FileSystemUnknownError, Stat
 from shield.facts.guards import inside
+from shield.facts.logins import SETTINGS, holds_login
 from shield.facts.place import Place
 from shield.facts.snapshot import Snapshot
 from shield.types import Access, PathFact
@@ -117,6 +118,9 @@ def path_fact(
         if access is Access.DELETE:
             within = within and inside(found.entry, roots)
     categories = categorise(path, names, found.stat, place, inside_workspace=within)
+    if access is Access.READ and path is not None and path.rpartition("/")[2] in SETTINGS and holds_login(path, place):
+        # whatever `git config` would make of it
+        categories |= {"credential"} if "vcs_config" in categories else frozenset()
     # Of what has a meaning more than its content matters.
     plain = access is Access.DELETE and within and not found.symlink and categories <= _ORDINARY
     if plain and is_committed(path, found.stat, place, roots, recursive=recursive):

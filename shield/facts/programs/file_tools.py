@@ -15,6 +15,7 @@ from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.listing import linked
 from shield.facts.programs.model import Use
 from shield.facts.programs.reading import PathUse, Value, plain_globs
+from shield.facts.programs.within import plain_within
 from shield.types import Access
 
 __all__ = ["FILE_TOOLS"]
@@ -74,6 +75,9 @@ def _copy(call: Invocation) -> bool:
         else:
             look = Look(follows=arguments.has("-L", "--dereference")) if call.recursive else None
             reading.path(operand, Access.READ, recursive=links or call.recursive, look=look)
+            whole = _copied(call, operand).text.rstrip("/").endswith("/.")
+            if kind == "cp" and whole and (links or not plain_within(call, operand)):
+                reading.unknown.append(f"what lies in `{operand.text[:80]}` may have a meaning where it is put")
         if exchanged:
             reading.path(operand, Access.WRITE, recursive=True)
     if exchanged and last is not None:

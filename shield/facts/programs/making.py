@@ -11,7 +11,7 @@ from shield.facts.programs.invocation import Invocation
 from shield.facts.programs.listed import counted
 from shield.facts.programs.mention import bases_of
 from shield.facts.programs.reading import Value
-from shield.facts.programs.recipes import deleting, made_by_rules, rules_of
+from shield.facts.programs.recipes import Settings, deleting, made_by_rules, rules_of
 from shield.types import RunsCode
 
 __all__ = ["SHELL_MARKS", "made_of", "parted", "recipes"]
@@ -131,14 +131,19 @@ def recipes(call: Invocation) -> None:
             given[name.rstrip(":?+")] = value
         elif not text.startswith("-"):
             targets.append(text)
+    told = call.context.told
+    overriding = any(word.text in ("-e", "--environment-overrides") for word in call.words)
+    here = tuple(dict.fromkeys((*given, *told)))
+    env = {**call.context.place.env, **told}
+    settings = Settings(given=given, env=env, overriding=overriding, set_here=here)
     kept = [each.text for each in files if each.fixed and each.text != "-" and not each.text.startswith("/dev/")]
     if len(kept) < len(files):
         # a makefile that it is fed is code of the line
         call.reading.run(RunsCode.FETCHED if call.context.fetched else RunsCode.INLINE)
         fed = call.context.stdin
-        call.reading.nested += glimpse("make", [rules_of(fed, targets, given)] if fed is not None else [])
+        call.reading.nested += glimpse("make", [rules_of(fed, targets, settings)] if fed is not None else [])
     if kept or not files:
-        for name in deleting(targets, given, kept, call.context.place, bases_of(call)):
-            for text in given[name].split():
+        for name in deleting(targets, settings, kept, call.context.place, bases_of(call)):
+            for text in settings.value(name).split():
                 emptied(call, Value(text=text, known=not set("*?[${`~") & set(text)), f"make {name}=…")
-        made_by_rules(call.reading, "make", targets, given, kept, call.context.place, bases_of(call))
+        made_by_rules(call.reading, "make", targets, settings, kept, call.context.place, bases_of(call))

@@ -16,21 +16,23 @@ from shield.facts.paths import resolve_path, resolved_roots
 from shield.facts.programs.bins import starts_by_name
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.javascript.lock import names_all
+from shield.facts.programs.javascript.named import named_scripts
 from shield.facts.programs.library import models
 from shield.facts.programs.mention import bases_of, mention
 from shield.facts.programs.model import Use
 from shield.facts.programs.owned import own_program
 from shield.facts.programs.reading import Value
-from shield.facts.programs.recipes import package_scripts
 from shield.facts.programs.requirements import read_requirements
 from shield.facts.programs.scripts import run_script
 from shield.facts.programs.sources import SOURCES, Source
+from shield.facts.programs.tasks import composer_names
 from shield.types import Access, Operation, RunsCode
 
 __all__ = ["PACKAGES"]
 
 _MAX_SETTINGS = 1 << 16
 _OFFLINE = frozenset(("--offline", "--no-index"))
+_NPM_RUNNERS = frozenset(("npm exec", "npm x", "npx"))
 _INDEX = frozenset(("--registry", "-i", "--index-url", "--default-index"))
 
 
@@ -187,7 +189,8 @@ def _package_runner(call: Invocation) -> bool:
         return _fetched(call)
     if call.arguments.foreign or call.arguments.has("-p", "--package", "-c", "--call") or "@" in words[0].text:
         return _fetched(call)
-    found = own_program(call, words[0], ("node_modules/.bin",))
+    # npm looks in every directory above, too (libnpmexec, `localFileExists`)
+    found = own_program(call, words[0], ("node_modules/.bin",), upward=call.name in _NPM_RUNNERS)
     if found is words[0]:
         for word in words[1:]:
             mention(call, word, Access.READ, Access.WRITE)
@@ -254,12 +257,38 @@ def _bare_install(call: Invocation) -> bool:
 def _named(call: Invocation) -> None:
     """`yarn NAME`, `pnpm NAME`, `bun NAME`: what the script of that name runs."""
     if call.operands[0].fixed:
-        package_scripts(call.reading, _tool(call), call.operands[0].text, call.context.place, bases_of(call))
+        named_scripts(call, _tool(call), [call.operands[0].text])
 
 
 def _yarn_workspace(call: Invocation) -> bool:
     """yarn workspace NAME COMMAND…: the same command, in a part of the project."""
+    call.reading.spread = True
     call.read_as("yarn", models()["yarn"], call.words[1:])
+    return True
+
+
+def _yarn_foreach(call: Invocation) -> bool:
+    """yarn workspaces foreach OPTIONS… COMMAND…: the same command, in parts of the project."""
+    call.reading.spread = True
+    call.read_as("yarn", models()["yarn"], tuple(call.operands))
+    return True
+
+
+def _recursive(call: Invocation) -> bool:
+    """pnpm recursive COMMAND…: the same command, in every package."""
+    call.reading.spread = True
+    call.read_as("pnpm", models()["pnpm"], call.words)
+    return True
+
+
+def _composer(call: Invocation) -> bool:
+    """composer: a command of its own, or the script of that name."""
+    word = call.operands[0] if call.operands else None
+    if word is None or not word.fixed or call.model.sub(word.text) is not None or call.arguments.foreign:
+        return False
+    if not composer_names(call, word.text):
+        return False
+    call.read_as("composer run", (call.model.subcommands or {})["run"], tuple(call.operands))
     return True
 
 
@@ -285,6 +314,9 @@ def _bun(call: Invocation) -> bool:
 PACKAGES: Mapping[str, Special] = MappingProxyType(
     {
         "bare_install": _bare_install,
+        "composer": _composer,
+        "recursive": _recursive,
+        "yarn_foreach": _yarn_foreach,
         "yarn_workspace": _yarn_workspace,
         "bun": _bun,
         "install": _install,

@@ -14,16 +14,18 @@ from shield.facts.programs.bins import starts_by_name
 from shield.facts.programs.cleared import cleared, emptied
 from shield.facts.programs.handed import hands_code, hands_program
 from shield.facts.programs.invocation import Invocation, Special, read_invocation
+from shield.facts.programs.javascript.named import named_scripts, standing, tasks_of_packages
 from shield.facts.programs.leading import mention_value
 from shield.facts.programs.library import models
 from shield.facts.programs.listed import abbreviated, counted, listed
 from shield.facts.programs.making import SHELL_MARKS, made_of, parted, recipes
-from shield.facts.programs.mention import MAX_WORD, bases_of, leaves_out, mention
+from shield.facts.programs.mention import MAX_WORD, leaves_out, mention
 from shield.facts.programs.model import Option, Use
 from shield.facts.programs.owned import own_program
 from shield.facts.programs.reading import Value
-from shield.facts.programs.recipes import last_command, package_scripts
+from shield.facts.programs.recipes import last_command, names_script, words_of
 from shield.facts.programs.scripts import run_script
+from shield.facts.programs.tasks import TASKED, composer_commands
 from shield.types import Access, Operation, RunsCode
 
 __all__ = ["PROJECT"]
@@ -48,7 +50,7 @@ def _project(call: Invocation) -> bool:
         if not text.startswith("-") or text == "-":
             sub = (call.model.subcommands or {}).get(text) if word.fixed else None
             # Which word is the subcommand is only a guess where unlisted options may take values: what asks, asks.
-            if sub is not None and (not operands or sub.asks is not None or sub.runs is RunsCode.FETCHED):
+            if sub is not None and (not operands or sub.asks is not None or sub.runs in _UNTRUSTED):
                 call.read_as(f"{call.name} {text}", sub, tuple(words))
                 return True
             if leaves_out(unlisted) and "," in text:
@@ -131,6 +133,7 @@ def _given(call: Invocation, option: Option, value: Value | None) -> None:
             emptied(call, value, f"{call.name} {option.name}")
 
 
+_UNTRUSTED = (RunsCode.FETCHED, RunsCode.INLINE)
 # `//pkg:target`, `@repository//…`: what these build by name, and no path.
 _LABELLED = frozenset(("bazel", "bazelisk", "buck2", "pants"))
 _LABEL = re.compile(r"-?@{0,2}[\w.~+-]*//[\w./:*+-]*")
@@ -188,6 +191,7 @@ def _plugins(call: Invocation, goals: list[Value]) -> None:
 
 
 _MANAGERS = frozenset(("bun", "npm", "pnpm", "yarn"))
+_OF_PACKAGES = frozenset(("lerna", "nx", "turbo"))
 _RUNS = frozenset(("run", "run-script", "rum", "urn"))
 # What comes before and after each belongs to it; a restart is a stop and a start where it has no script of its own.
 _NAMED = {
@@ -199,27 +203,56 @@ _NAMED = {
 def _scripts(call: Invocation, operands: list[Value]) -> None:
     """`npm run NAME`, `yarn NAME`, `npm test`: the script of that name in package.json."""
     manager, _, verb = call.name.partition(" ")
+    if manager in _OF_PACKAGES:
+        tasks_of_packages(call, operands)
+    if manager in TASKED:
+        TASKED[manager](call, operands)
+    if manager == "composer":
+        named = (verb, *(word.text for word in operands[:1])) if verb not in _RUNS else [word.text for word in operands]
+        for name in named:
+            for line in composer_commands(call, name):
+                _handed(call, words_of(line), _behind(call, name))
     if manager not in _MANAGERS:
         return
     texts = [*([verb] if verb else []), *(word.text for word in operands[:2])]
     if texts[:1] == ["pkg"] and texts[1:2] != ["get"]:
         call.reading.path(Value(text="package.json", head="package.json"), Access.READ, Access.WRITE)
     named = _NAMED.get(verb, (verb,) if manager == "yarn" and verb not in _RUNS else ())
-    if (verb in _RUNS or not verb) and operands and operands[0].fixed:
-        named = (operands[0].text,)
-    for name in named:
-        package_scripts(call.reading, manager, name, call.context.place, bases_of(call))
+    if (verb in _RUNS or not verb) and operands:
+        # An option that is not listed may have taken the first for its value.
+        named = tuple(word.text for word in _undashed(call, operands) if word.fixed)
+    named_scripts(call, manager, named)
     if named:
-        _handed_on(call, manager, named[0])
+        bases = standing(call, manager)
+        _handed_on(
+            call, manager, next((name for name in named if names_script(name, call.context.place, bases)), named[0])
+        )
+
+
+def _undashed(call: Invocation, operands: list[Value]) -> list[Value]:
+    """The operands in front of `--`: those behind it belong to what is run."""
+    texts = [word.text if word.fixed else "" for word in call.words]
+    before = call.words[: texts.index("--")] if "--" in texts else call.words
+    return [word for word in operands if any(word is each for each in before)]
 
 
 def _handed_on(call: Invocation, manager: str, script: str) -> None:
-    """The words that a script's last command is given besides: what they make of it counts."""
-    texts = [word.text for word in call.words]
+    """The words that a script's last command is given besides."""
     after = "--" if manager == "npm" else script
-    words = list(call.words[texts.index(after) + 1 :] if after in texts else () if manager == "npm" else call.words)
-    words = [word for word in words if word.text != "--"]
-    own = [Value(text=text, head=text) for text in last_command(script, call.context.place, bases_of(call))]
+    own = last_command(script, call.context.place, standing(call, manager))
+    _handed(call, own, _behind(call, after, whole=manager != "npm"))
+
+
+def _behind(call: Invocation, after: str, *, whole: bool = True) -> list[Value]:
+    """The words behind the first `after`; where there is none of it, all of them if `whole`."""
+    texts = [word.text for word in call.words]
+    words = call.words[texts.index(after) + 1 :] if after in texts else call.words if whole else ()
+    return [word for word in words if word.text != "--"]
+
+
+def _handed(call: Invocation, command: list[str], words: list[Value]) -> None:
+    """What words make of the command of a script that they are added to counts."""
+    own = [Value(text=text, head=text) for text in command]
     model = models().get(posixpath.basename(own[0].text)) if own and words else None
     if model is None:
         return

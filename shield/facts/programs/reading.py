@@ -141,6 +141,7 @@ class Reading:
     program_unknown: bool = False
     reshapes: bool = False  # may put links or whole trees where later commands of the line look
     moved: Value | None = None  # -C and the like: where relative paths start
+    spread: bool = False  # it runs in other packages of the project, too
     prints: Listing | None = None
     said: list[str] = field(default_factory=list)  # statements that are not followed, which may name files
 

@@ -10,6 +10,7 @@ from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.model import Use
 from shield.facts.programs.reading import PathUse, Value
 from shield.facts.programs.sockets import SOCKETS, jumps
+from shield.facts.programs.within import plain_within
 from shield.types import Access, RunsCode
 
 __all__ = ["TRANSFER"]
@@ -155,6 +156,8 @@ def _copies_here(call: Invocation) -> bool:
         inner = operand.text.endswith(("/", "/.", "/..")) or operand.text in (".", "..")
         use = PathUse(value=target, access=Access.WRITE, recursive=deep, below=operand, whole=inner)
         call.reading.paths.append(use)
+        if inner and deep and operand.text.rstrip("/") not in (".", "..") and not plain_within(call, operand):
+            call.reading.unknown.append(f"what lies in `{operand.text[:80]}` may have a meaning where it is put")
     return True
 
 

@@ -112,7 +112,9 @@ class Calls:
         if call.path is not None and words[0].text not in state.functions:
             path = call.path
         called = self._names.called(words[0].text, state, frame, path=path)
-        reading = read_called(called, words[1:], self._record.place, state, frame)
+        variables = {**state.variables, **call.contents}
+        told = {name: text for name, text in variables.items() if isinstance(text, str) and name != "PATH"}
+        reading = read_called(called, words[1:], self._record.place, state, frame._replace(told=told))
         if call.fed is not None:
             _merge(reading, call.fed.reading)
         self._circumstances.apply(called, call, state, frame, reading)

@@ -65,17 +65,40 @@ _IDLE = frozenset(
         *(("GZIP", f"-{level}") for level in range(1, 10)),
         ("GIT_PAGER", ""),
         ("GIT_PAGER", "cat"),
-        ("GIT_EDITOR", ":"),
+        *((name, value) for name in ("GIT_EDITOR", "GIT_SEQUENCE_EDITOR") for value in (":", "true")),
+        *((name, value) for name in ("PAGER", "MANPAGER") for value in ("", "cat")),
+        *(("CARGO_INCREMENTAL", value) for value in ("0", "1")),
+        ("CARGO_NET_OFFLINE", "true"),
         ("GIT_TERMINAL_PROMPT", "0"),
         ("GIT_OPTIONAL_LOCKS", "0"),
     )
 )
 
 
+# Options that change how much memory there is, what is warned of, what of the language is on and which file of modules
+# is asked for (node(1), `go help build`, go.dev/ref/mod).
+_PLAIN_OPTIONS = {
+    "NODE_OPTIONS": re.compile(
+        r"--(?:max-old-space-size|max-semi-space-size|stack-trace-limit)=\d+"
+        r"|--unhandled-rejections=[a-z-]+|--dns-result-order=[a-z0-9]+|--experimental-vm-modules"
+        r"|--experimental-strip-types|--(?:no|trace|throw)-(?:warnings|deprecation)|--enable-source-maps"
+        r"|--openssl-legacy-provider"
+    ),
+    "GOFLAGS": re.compile(
+        r"-mod=(?:mod|vendor|readonly)|-(?:count|p)=\d+|-race|-v|-trimpath|-buildvcs=(?:true|false|auto)"
+    ),
+}
+
+
+def _is_plain(name: str, value: object) -> bool:
+    plain = _PLAIN_OPTIONS.get(name)
+    return plain is not None and isinstance(value, str) and all(plain.fullmatch(word) for word in value.split(" "))
+
+
 def influence(name: str, value: object = None) -> Influence:
     """What assigning to `name` can change, where the value is not known to change nothing. Names that are not listed
     are never taken for harmless."""
-    if (name, value) in _IDLE:
+    if (name, value) in _IDLE or _is_plain(name, value):
         return Influence.NONE
     if name in _HARMLESS:
         return Influence.NONE

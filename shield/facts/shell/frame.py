@@ -35,7 +35,8 @@ class Jumps:
 class Frame(NamedTuple):
     """What feeds a command, what wraps it, how deep it is. `fed`: the constant text on its standard input, where that
     is known; `opened`: the file that it is, resolved; `names`: the names of files that are listed there; `whole`: no
-    other command reads of it. `functions`: whether a name may be a function. `calls`: the functions that it is in."""
+    other command reads of it. `functions`: whether a name may be a function. `calls`: the functions that it is in;
+    `told`: what the line sets that it may have in its environment, where that is known."""
 
     via: tuple[str, ...] = ()
     depth: int = 0
@@ -51,6 +52,7 @@ class Frame(NamedTuple):
     loop: Jumps | None = None
     body: Jumps | None = None
     calls: tuple[str, ...] = ()
+    told: Mapping[str, str] = MappingProxyType({})
 
     def apart(self) -> "Frame":
         """In a subshell: no jump leaves it."""

@@ -14,7 +14,7 @@ from shield.facts.shell.variables import State
 
 __all__ = ["OneParser", "Scripted"]
 
-_MAX_SCRIPTS = 32
+_MAX_SCRIPTS = 128
 _MAX_BYTES = 131_072
 
 Follow = Callable[[str, State, Frame, "Scripted"], Record]

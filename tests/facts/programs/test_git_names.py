@@ -313,3 +313,22 @@ def test_a_line_that_adds_a_name_is_not_settled_by_the_old_index(ws):
         "for i in 1 2; do git ls-files | xargs cat; ln -s ../secret l; git add l; done",
     ):
         assert not settled(found(ws, line))
+
+
+@pytest.mark.parametrize("where", ["home/.gitconfig", "home/.config/git/config", "home/ws/.git/config"])
+@pytest.mark.parametrize("content", ["[diff]\n\trelative = true\n", "[include]\n\tpath = more\n"])
+def test_names_that_a_setting_shortens_are_not_known_beneath_the_top(ws, tmp_path, where, content):
+    put(ws, "src/a.txt", "src/src/a.txt")
+    commit(ws)
+    for name in ("src/a.txt", "src/src/a.txt"):
+        (ws / name).write_text("y\n")
+    line = "git diff --name-only | xargs cat"
+    beneath = ws / "src"
+    assert settled(found(ws, line, beneath))
+    (tmp_path / where).parent.mkdir(parents=True, exist_ok=True)
+    with (tmp_path / where).open("a") as file:
+        file.write(content)
+    if "relative" in content:
+        assert handed(ws, "git diff --name-only", cwd=beneath) == ["a.txt", "src/a.txt"]
+    assert not settled(found(ws, line, beneath))
+    assert settled(found(ws, line)) or where.endswith("ws/.git/config")

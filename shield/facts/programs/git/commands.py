@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from shield.facts.filesystem import FileSystemUnknownError
 from shield.facts.programs.forwarding import command_among, glimpse
+from shield.facts.programs.git.addresses import shows_addresses
 from shield.facts.programs.git.contents import asked_for, content
 from shield.facts.programs.git.history import searches, stash
 from shield.facts.programs.git.merged import keeps_merged
@@ -75,6 +76,7 @@ _SECRET_SETTING = re.compile(
     r"(?:pass|secret|token|cookie|extraheader|apikey|credential)|\A(?:http|sendemail|imap|github|gitlab)\Z|proxy\Z",
     re.IGNORECASE,
 )
+_ADDRESS = re.compile(r"url|insteadof|remote|submodule|proxy|header", re.IGNORECASE)
 # Of some every value is harmless, of others this one is, and no longer one: `core.fsmonitor=false=1 ./x` is a command.
 _HARMLESS_SETTINGS = re.compile(
     r"(?:color\.\w+|core\.(?:quotepath|abbrev|autocrlf|filemode|precomposeunicode)|advice\.\w+|user\.(?:name|email)|"
@@ -211,6 +213,8 @@ def _config(call: Invocation) -> bool:
             if any(not word.fixed or _SECRET_SETTING.search(word.text) for word in call.operands):
                 call.reading.unknown.append("what it shows of the settings may open something")
             whole = verb == "list" or arguments.has("--list", "-l", "--get-regexp")
+            if whole or any(not word.fixed or _ADDRESS.search(word.text) for word in call.operands):
+                shows_addresses(call, alone=False)
             if (whole and not arguments.has("--local", "--worktree")) or arguments.has("--global"):
                 call.reading.path(home, Access.READ)
             return True

@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from shield.facts.beneath import Look
 from shield.facts.filesystem import FileSystemUnknownError
+from shield.facts.paths import resolve_path
 from shield.facts.place import Place
 from shield.facts.programs.git.index import read_index
 from shield.facts.programs.git.passive import settings
@@ -22,6 +23,8 @@ __all__ = ["holds_assumed", "listed_by_git", "repository_here", "tracked_names"]
 
 _MAX_INDEX = 4_194_304
 _MAX_NAMES = 20_000
+_MAX_SETTINGS = 262_144
+_MACHINE = ("/etc/gitconfig", "/usr/local/etc/gitconfig", "/opt/homebrew/etc/gitconfig")
 
 _LS_FILES_TEXT = "-z -c -m -d --cached --modified --deleted --deduplicate --error-unmatch --exclude-standard"
 _LS_FILES = frozenset(_LS_FILES_TEXT.split())
@@ -60,6 +63,8 @@ def listed_by_git(call: Invocation) -> Listing | None:
     if found is None or said is None or "always" in said.lower():
         return None  # names in colours are other names
     repository, within = found
+    if not here and within and _may_be_relative(call.context.place, said):
+        return None
     words = call.operands if call.name.endswith(" ls-files") else _behind_dashes(call)
     only = _patterns([word.text for word in words]) if here and "--icase-pathspecs" not in reading.flags else None
     nul = not {"-z", "--null"}.isdisjoint(reading.flags)
@@ -67,6 +72,24 @@ def listed_by_git(call: Invocation) -> Listing | None:
     chosen = () if only is None else (only,)
     within = within if here else ""
     return Listing(roots, Look(), nul=nul, bare=True, index_file=repository.index, within=within, only=chosen)
+
+
+def _may_be_relative(place: Place, said: str) -> bool:
+    """Whether `diff.relative` may be set, by the settings `said` of the repository, the user's own or the machine's: in
+    a directory beneath the top other names are printed then."""
+    above = place.env.get("XDG_CONFIG_HOME") or posixpath.join(place.home, ".config")
+    texts = [said]
+    for path in (posixpath.join(place.home, ".gitconfig"), posixpath.join(above, "git/config"), *_MACHINE):
+        try:
+            found = resolve_path(path, place, base=None, expand_tilde=False)
+            content = place.files.read(found.path, _MAX_SETTINGS) if found.exists and found.path is not None else b""
+        except FileSystemUnknownError:
+            return True
+        if content is None or found.path is None:
+            return True
+        texts.append(content.decode("utf-8", "replace"))
+    # what is included may be anywhere, and under a condition
+    return any("relative" in text.lower() or "include" in text.lower() for text in texts)
 
 
 def _patterns(texts: list[str]) -> tuple[str, ...] | None:

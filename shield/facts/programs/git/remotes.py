@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from shield.facts.filesystem import FileSystemUnknownError
+from shield.facts.programs.git.addresses import shows_addresses
 from shield.facts.programs.git.founding import founds, init
 from shield.facts.programs.git.history import pulls
 from shield.facts.programs.git.passive import settings
@@ -35,6 +36,8 @@ _TRANSFER_FLAGS = frozenset(_TRANSFER_FLAGS_TEXT.split())
 def _remote(call: Invocation) -> bool:
     words = [word.text for word in call.operands]
     call.reading.operations.add(Operation.READ)
+    if words[:1] in (["get-url"], ["show"]) or (not words and call.arguments.has("-v", "--verbose")):
+        shows_addresses(call)
     if not words or words[0] == "get-url":
         return True
     if words[0] in ("show", "update", "prune"):
@@ -52,6 +55,8 @@ def _transfer(call: Invocation) -> bool:
     reading = call.reading
     reading.operations |= {Operation.NETWORK, Operation.READ}
     verb = call.name.rpartition(" ")[2]
+    if any(word.text.startswith("--get") for word in call.words):
+        shows_addresses(call)
     if verb in ("fetch", "pull"):
         reading.operations.add(Operation.WRITE)
         reading.reshapes = True
