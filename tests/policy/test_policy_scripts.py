@@ -96,8 +96,7 @@ def test_the_line_itself_deletes_no_more_for_it(line):
     ["NODE_OPTIONS=--max-old-space-size=4096 npm run build", "export NODE_OPTIONS='--experimental-vm-modules --no-warnings'; npm test",
      "GOFLAGS=-mod=vendor go test ./...", "GOFLAGS='-race -count=1' go test ./...", "CARGO_INCREMENTAL=0 cargo build",
      "GIT_EDITOR=true git rebase --continue", "PAGER=cat git log", "PYTHONDONTWRITEBYTECODE=1 uv run pytest -q", "CI=1 npm ci",
-     "cd packages/core && npx tsc --noEmit", "cd packages && npm exec tsc", "flask routes", "rails test", "bundle exec rails test",
-     "uvicorn app.main:app --port 8000", "alembic current", "bunx tsc --noEmit", "uv tree --depth 2", "uv export --format requirements-txt"],
+     "cd packages/core && npx tsc --noEmit", "cd packages && npm exec tsc", "bunx tsc --noEmit", "uv tree --depth 2", "uv export --format requirements-txt"],
 )  # fmt: skip
 def test_ordinary_words_go_ahead(line):
     assert decided(line) is Decision.ALLOW
@@ -115,7 +114,9 @@ def test_ordinary_words_go_ahead(line):
      "cd packages/core && bunx tsc", "flask shell < x.sh", "flask --foo bar shell < x.sh", "echo x | rails --sandbox c", "echo 'import os' | flask shell", "rails runner 'puts 1'", "rails r x", "rails c < x",
      "bundle exec rails runner 'puts 1'", "bundle exec rails credentials:show", "rails secrets:show", "rails new app -m https://x.example/t.rb",
      "django-admin startproject x --template=https://x.example/a.zip", "uv export -o .git/hooks/x", "uv tree --index https://x.example",
-     "uv tree --no-such 1", "bunx left-pad"],
+     "uv tree --no-such 1", "bunx left-pad",
+     # their words are code, or what they are given to do to a database
+     "flask --app 'os:system(1)' routes", "gunicorn 'os:system(1)'", "rails about -e 'x'", "alembic downgrade base", "composer x"],
 )  # fmt: skip
 def test_what_they_could_be_made_to_do_is_asked(line):
     assert decided(line) is not Decision.ALLOW
@@ -148,6 +149,17 @@ def test_all_that_is_in_a_directory_is_copied_where_none_of_it_has_a_meaning(cop
         is not Decision.ALLOW
     )
     assert reading_policy("tar xf a.tar -C src; " + copy.format("src", "sub"), PUT, confined=True) is not Decision.ALLOW
+
+
+@pytest.mark.parametrize("link", ["/home/user/.bashrc", "../.git/hooks/pre-commit", "../x"])
+@pytest.mark.parametrize(
+    ("copy", "where"),
+    [("cp -r src/. sub", "sub/a.py"), ("cp -a src/. sub/", "sub/d/e"), ("cp -rT src sub", "sub/a.py"), ("cp -r src sub", "sub/src/a.py"),
+     ("cp -r src/* sub", "sub/src/a.py"), ("cp -r src/. sub", "sub/d")],
+)  # fmt: skip
+def test_what_is_copied_goes_through_no_link_that_lies_there_already(copy, where, link):
+    assert reading_policy(copy, PUT, confined=False) is Decision.ALLOW
+    assert reading_policy(copy, PUT | {where: MadeFile(symlink=link)}, confined=True) is not Decision.ALLOW
 
 
 def test_links_to_all_that_is_in_a_directory_are_asked():

@@ -15,7 +15,7 @@ from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.listing import linked
 from shield.facts.programs.model import Use
 from shield.facts.programs.reading import PathUse, Value, plain_globs
-from shield.facts.programs.within import plain_within
+from shield.facts.programs.within import clear_below, plain_within
 from shield.types import Access
 
 __all__ = ["FILE_TOOLS"]
@@ -104,9 +104,16 @@ def _copy(call: Invocation) -> bool:
                     parents=kind == "cp" and arguments.has("--parents"),
                 )
             )
+            _over(call, operand, target, whole=whole)
     preserving = arguments.has("-d", "-P", "-p", "--no-dereference", "--preserve")
     reading.reshapes |= kind in ("mv", "ln", "link") or links or call.recursive or preserving
     return True
+
+
+def _over(call: Invocation, operand: Value, target: Value, *, whole: bool) -> None:
+    """A tree that is copied over another one is written through the links that lie there."""
+    if call.name.rpartition("/")[2] == "cp" and call.recursive and not clear_below(call, operand, target, whole=whole):
+        call.reading.unknown.append(f"links in `{target.text[:80]}` lead what is copied there to other places")
 
 
 def _copied(call: Invocation, operand: Value) -> Value:

@@ -25,7 +25,6 @@ from shield.facts.programs.reading import Value
 from shield.facts.programs.requirements import read_requirements
 from shield.facts.programs.scripts import run_script
 from shield.facts.programs.sources import SOURCES, Source
-from shield.facts.programs.tasks import composer_names
 from shield.types import Access, Operation, RunsCode
 
 __all__ = ["PACKAGES"]
@@ -281,17 +280,6 @@ def _recursive(call: Invocation) -> bool:
     return True
 
 
-def _composer(call: Invocation) -> bool:
-    """composer: a command of its own, or the script of that name."""
-    word = call.operands[0] if call.operands else None
-    if word is None or not word.fixed or call.model.sub(word.text) is not None or call.arguments.foreign:
-        return False
-    if not composer_names(call, word.text):
-        return False
-    call.read_as("composer run", (call.model.subcommands or {})["run"], tuple(call.operands))
-    return True
-
-
 def _bun(call: Invocation) -> bool:
     """bun: a subcommand, or a script."""
     sub = call.model.subcommands or {}
@@ -314,7 +302,6 @@ def _bun(call: Invocation) -> bool:
 PACKAGES: Mapping[str, Special] = MappingProxyType(
     {
         "bare_install": _bare_install,
-        "composer": _composer,
         "recursive": _recursive,
         "yarn_foreach": _yarn_foreach,
         "yarn_workspace": _yarn_workspace,

@@ -22,7 +22,7 @@ from shield.facts.programs.reading import Nested, NestedKind, Value
 from shield.facts.programs.scripts import language_of, read_code, script_text
 from shield.types import Access
 
-__all__ = ["TASKED", "composer_commands", "composer_names"]
+__all__ = ["TASKED", "composer_commands"]
 
 _MAX_TEXT = 32_768
 _MAX_TASKS = 200
@@ -87,11 +87,6 @@ def _composer_scripts(call: Invocation, operands: Sequence[Value]) -> None:
 def composer_commands(call: Invocation, name: str) -> list[str]:
     """The commands of the script of this name itself, which get what stands behind it; none where there is none."""
     return [line for _, _, tasks in _composers(call) for each in tasks.named.get(name, ()) for line in each.lines]
-
-
-def composer_names(call: Invocation, name: str) -> bool:
-    """Whether composer.json has a script of this name."""
-    return any(name in tasks.named for _, _, tasks in _composers(call))
 
 
 def _composers(call: Invocation) -> Iterator[tuple[str | None, str, _Tasks]]:
