@@ -226,7 +226,8 @@ def _read(file: str, place: Place, base: str | None) -> tuple[str | None, str | 
     found = resolve_path(file if file.startswith("/") else f"./{file}", place, base=base, expand_tilde=False)
     if found.path is None or found.stat is None or found.stat.kind is not FileKind.FILE:
         return None, None
-    return script_text(found.path, place), found.path
+    text = script_text(found.path, place)
+    return text.removeprefix("\ufeff") if text is not None else None, found.path  # npm reads on behind that mark
 
 
 def _add(reading: Reading, name: str, text: str, path: str, *, base: str | None = None) -> None:

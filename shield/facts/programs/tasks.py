@@ -49,13 +49,15 @@ class _Task:
 
 @dataclass(slots=True)
 class _Tasks:
-    """The tasks of a file and of those that it takes in. `always`: commands that are run whatever is asked for."""
+    """The tasks of a file and of those that it takes in. `always`: commands that are run whatever is asked for;
+    `unread`: there is more than was understood."""
 
     named: dict[str, list[_Task]] = field(default_factory=dict)
     variables: dict[str, str] = field(default_factory=dict)
     always: list[str] = field(default_factory=list)
     first: str | None = None
     files: int = 0
+    unread: bool = False
 
 
 Read = Callable[[str, str, _Tasks, Place, str], None]
@@ -118,6 +120,10 @@ def _follow(
                 continue
             tasks = _Tasks()
             read(text, path, tasks, call.context.place, "")
+            # words behind the name of a recipe may be what it is given, names of tasks are all that task takes
+            asked = wanted[:1] if names is _JUST else wanted
+            if tasks.unread or any(each not in tasks.named for each in asked):
+                call.reading.unknown.append(f"what `{posixpath.basename(path)}` runs is not known")
             default = ["default"] if "default" in tasks.named else [tasks.first] if tasks.first else []
             _add(call, tasks, wanted or default, given, path, posixpath.dirname(path))
             break
@@ -158,7 +164,8 @@ def _text(base: str | None, name: str, place: Place) -> tuple[str | None, str | 
     found = resolve_path(name if name.startswith("/") else f"./{name}", place, base=base, expand_tilde=False)
     if found.path is None or found.stat is None or found.stat.kind is not FileKind.FILE:
         return None, None
-    return script_text(found.path, place), found.path
+    text = script_text(found.path, place)
+    return text.removeprefix("\ufeff") if text is not None else None, found.path
 
 
 def _add(
@@ -228,6 +235,12 @@ _ASSIGNED = re.compile(r"(?:export\s+|unexport\s+)?([A-Za-z_][\w-]*)\s*:=\s*(.*)
 _BACKTICKS = re.compile(r"```(.*?)```|`([^`]*)`", re.DOTALL)
 _SHELL_CALL = re.compile(r"\bshell\(\s*(?:\"([^\"]*)\"|'([^']*)')")
 _TAKEN_IN = re.compile(r"(import|mod)\??\s+(?:([\w-]+)\s*)?(?:\"([^\"]*)\"|'([^']*)')?")
+_TAKES_IN = re.compile(r"(?:import|mod)\??\s+(?!\S+\s*:(?!:))")
+_COMMENT = re.compile(r"\s+#.*\Z")
+# Settings and marks that change what runs a recipe, where, and which words it is given.
+_STEERS = re.compile(r"set\s+(?:shell|fallback|positional-arguments|script-interpreter|working-directory)\b")
+_PLAIN_SHELL = re.compile(r"set\s+shell\s*:=\s*\[\s*['\"](?:/bin/|/usr/bin/)?(?:ba|da|z)?sh['\"][^'\"]*['\"]-")
+_MARKED = re.compile(r"\[\s*(?:script|working-directory|positional-arguments)\b|\[[^\]]*\]\s*[^\s#]")
 _PARAM = re.compile(r"[*+$]*([A-Za-z_][\w-]*)(?:=(?:\"([^\"]*)\"|'([^']*)'|(\S+)))?")
 _NAME = re.compile(r"[A-Za-z_][\w-]*")
 
@@ -241,6 +254,7 @@ def _read_just(text: str, path: str, tasks: _Tasks, place: Place, prefix: str) -
                 current.append(raw.strip())
             continue
         line = raw.strip()
+        tasks.unread |= _MARKED.match(line) is not None
         if not line or line.startswith(("#", "[")):
             continue
         current = None
@@ -248,7 +262,9 @@ def _read_just(text: str, path: str, tasks: _Tasks, place: Place, prefix: str) -
             found.replace("\\n", "\n") for pair in (*_BACKTICKS.findall(line), *_SHELL_CALL.findall(line))
             for found in pair if found
         ]  # fmt: skip
-        taken = _TAKEN_IN.fullmatch(line)
+        taken = _TAKEN_IN.fullmatch(_COMMENT.sub("", line))
+        tasks.unread |= line.endswith("\\") or (taken is None and _TAKES_IN.match(line) is not None)
+        tasks.unread |= _STEERS.match(line) is not None and _PLAIN_SHELL.match(line) is None
         assigned = _ASSIGNED.fullmatch(line)
         header = _HEADER.fullmatch(line)
         if line.startswith("alias ") and assigned is None and ":=" in line:
@@ -306,7 +322,10 @@ def _take_in_just(found: re.Match[str], path: str, tasks: _Tasks, place: Place, 
 
 def _read_task(text: str, path: str, tasks: _Tasks, place: Place, prefix: str) -> None:
     tasks.files += 1
-    said = plain_yaml(text) or {}
+    said = plain_yaml(text)
+    if said is None:
+        tasks.unread = True
+        return
     variables = said.get("vars")
     for name, value in variables.items() if isinstance(variables, dict) else ():
         if isinstance(value, str):

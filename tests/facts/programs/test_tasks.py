@@ -161,6 +161,44 @@ def test_a_variable_that_the_makefile_sets_itself_is_its_own():
     assert reading_policy("OTHER=src make clean", files, confined=True) is Decision.ALLOW
 
 
+@pytest.mark.parametrize(
+    ("line", "file", "content"),
+    [("task x", "Taskfile.yml", "x: &a 1\ntasks: {x: [ls]}\ny: *a\n"), ("task x-1", "Taskfile.yml", "tasks: {'x-*': [cat .env]}\n"),
+     ("task d", "Taskfile.yml", "includes: {d: sub}\n"), ("just x", "justfile", "import '~/a.just'\n"), ("just x", "justfile", "import \"\"\"a.just\"\"\"\nx:\n  ls\n"),
+     ("just x", "justfile", "x: \\\n  y\ny:\n  cat .env\n"), ("just x", "justfile", "set shell := ['./sh', '-c']\nx:\n  ls\n"),
+     ("just x", "justfile", "set fallback\nx:\n  ls\n"), ("just x", "justfile", "[script('python3')]\nx:\n  ls\n"), ("just m", "justfile", "mod m 'dir'\nx:\n  ls\n"),
+     ("just x", "justfile", "[working-directory: 'sub']\nx:\n  rm -rf ../src\n"), ("just sub/x", "justfile", "x:\n  ls\n"),
+     ("just x", "justfile", "[private] x:\n  cat .env\n")],
+)  # fmt: skip
+def test_what_is_not_understood_of_a_file_of_tasks_is_asked(line, file, content):
+    assert reading_policy(line, {file: text(content)}, confined=True) is not Decision.ALLOW
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "set shell := ['bash', '-euo', 'pipefail', '-c']",
+        "set dotenv-load",
+        "[private]",
+        "[group('a')]",
+        "import 'a.just' # c",
+        "a := 'b'",
+    ],
+)
+def test_ordinary_settings_of_just_go_ahead(before):
+    files = {"justfile": text(f"{before}\nx a='b':\n  echo {{{{a}}}}\n"), "a.just": text("y:\n  ls\n")}
+    assert reading_policy("just x c", files, confined=True) is Decision.ALLOW
+
+
+def test_a_mark_at_the_start_of_a_package_hides_nothing():
+    found = facts("npm run x", {"package.json": text("\ufeff" + json.dumps({"scripts": {"x": BAD}}))})
+    assert KEY in {path.resolved for path in found.paths}
+    assert (
+        reading_policy("nx run a:y --commands='git reset --hard'", {"nx.json": text("{}")}, confined=True)
+        is not Decision.ALLOW
+    )
+
+
 def test_a_script_that_words_are_added_to_is_judged_with_them():
     files = {"composer.json": text('{"scripts": {"sh": "bash", "py": "python3", "lint": "ruff check"}}')}
     for line in ("composer sh -- -c 'cat .env'", "composer py -- -c 'import os'", "composer run sh -- -c ls"):
