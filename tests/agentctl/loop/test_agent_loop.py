@@ -333,7 +333,7 @@ def test_what_only_python_takes_for_json_is_not_sent_back(body, value):
     if body is openai_body:  # the arguments are JSON within JSON, and templates of servers read them
         texts.append(sent["messages"][1]["tool_calls"][0]["function"]["arguments"])
     for text in texts:
-        canonical.parse(text.encode())
+        assert canonical.parse(text.encode())
 
 
 def test_a_tool_that_does_not_exist_is_not_proposed():
