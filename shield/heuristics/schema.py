@@ -8,8 +8,8 @@ from typing import Final
 from shield.facts.secrets import KINDS
 from shield.heuristics.letters import by_block
 from shield.heuristics.rule import HeuristicExample, HeuristicFile, HeuristicRule, Pattern
+from shield.policy.names import NAME, WORD
 from shield.policy.reader import Entry, List, Map, Node, Scalar, plain, read
-from shield.policy.schema import NAME, WORD
 from shield.policy.shape import Shape, suggest
 from shield.types import Answer, Severity, TextKind
 

@@ -43,6 +43,7 @@ from shield.ulid import Entropy, new_ulid
 __all__ = ["Evaluator"]
 
 _LARGE = 64 * 1024  # bytes of an action from which on redacting it is done in a thread
+_PERMIT_NS = PERMIT_SECONDS * 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,6 +153,7 @@ class Evaluator:
                 verdict=released,
                 seq=seq,
                 question=question.id if question is not None else settled_by,
+                ends_ns=self.clock.monotonic_ns() + _PERMIT_NS,
             )
         )
         if question is not None:
@@ -226,7 +228,9 @@ class Evaluator:
         if known.question is None or known.verdict.permit is None:
             return False
         still_approved = self.approvals.binding(known.question) is not None
-        return still_approved and self.clock.now_ms() >= (known.verdict.expires_at or 0)
+        # by either clock: who holds a permit may go by the one, and redeeming goes by the other
+        ended = self.clock.now_ms() >= (known.verdict.expires_at or 0) or self.clock.monotonic_ns() >= known.ends_ns
+        return still_approved and ended
 
     async def _record(
         self,
@@ -305,7 +309,7 @@ class Evaluator:
             wsr=session.workspace_roots,
             iso=Isolation.NONE if by_person else required_isolation(judged.facts),
         )
-        deadline = self.clock.monotonic_ns() + PERMIT_SECONDS * 1_000_000_000
+        deadline = self.clock.monotonic_ns() + _PERMIT_NS
         self.ledger.issue(
             Issued(
                 permit=permit,

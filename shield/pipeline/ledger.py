@@ -25,7 +25,7 @@ _ENTRY_BYTES = 4096  # what an entry takes besides: verdict, claims, locks
 @dataclass(slots=True, kw_only=True)
 class Evaluation:
     """One evaluation and its newest verdict. `question` is the approval it waits for or was settled by, `answered`
-    where what became of that stands in the log."""
+    where what became of that stands in the log, `ends_ns` when its permit ends by the clock that never goes back."""
 
     request: ActionRequest
     session: Session | None
@@ -35,6 +35,7 @@ class Evaluation:
     seq: int
     question: str | None = None
     answered: int | None = None
+    ends_ns: int = 0
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 

@@ -17,11 +17,9 @@ __all__ = [
     "EXAMPLE_KEYS",
     "FILE_KEYS",
     "MIN_TIERS",
-    "NAME",
     "ONLY",
     "RULE_KEYS",
     "TO",
-    "WORD",
     "WORKSPACE_KEYS",
     "read_policy",
 ]

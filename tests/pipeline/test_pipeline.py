@@ -496,6 +496,21 @@ def test_an_approval_lapses(bench):
     run(main())
 
 
+def test_a_permit_that_ran_out_is_not_handed_out_again_although_the_clock_was_set_back(bench):
+    bench.rules.opinion = ASK
+
+    async def main():
+        _, asked = await bench.evaluate()
+        await bench.pipeline.answer(asked.approval, YES, by="person")
+        first = await bench.pipeline.current(asked.evaluation, owner="tok", wait_s=0)
+        bench.later(PERMIT_SECONDS)
+        bench.now_ms -= 86_400_000
+        second = await bench.pipeline.current(asked.evaluation, owner="tok", wait_s=0)
+        assert second.permit not in (None, first.permit)
+
+    run(main())
+
+
 def test_an_approval_lapses_although_the_clock_was_set_back(bench):
     bench.rules.opinion = ASK
 
