@@ -79,6 +79,9 @@ def categorise(
     if resolved is not None:
         found |= identified_as(resolved, guarded, place)
         _by_itself(resolved, stat, place, found)
+        if inside_workspace:
+            # a workspace is one wherever it lies: what holds of leftovers that anybody may write does not hold of it
+            found.discard("temp")
     return frozenset(found)
 
 

@@ -126,6 +126,12 @@ def test_table(category: str, hits: str, misses: str) -> None:
         assert category not in _categories(raw), raw
 
 
+def test_a_workspace_is_one_wherever_it_lies() -> None:
+    place = replace(_PLACE, workspace_roots=("/tmp/ws",))
+    facts = [path_fact(raw, Access.READ, place, base="/tmp/ws") for raw in ("a.txt", "/tmp/a.txt", "/tmp/wss/a.txt")]
+    assert ["temp" in fact.categories for fact in facts] == [False, True, True]
+
+
 def test_a_link_gives_suspicion_but_no_leave() -> None:
     # /tmp/looks.py is a link to a credential: what it is called must not make it temporary or source.
     found = _categories("/tmp/looks.py")

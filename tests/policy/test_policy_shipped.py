@@ -16,10 +16,12 @@ from shield.facts.made import PLAIN_PROGRAMS, MadeFile, MadeFiles
 from shield.pipeline import dry_run
 from shield.policy.cases import read_cases
 from shield.policy.compiled import compile_rule
+from shield.policy.examples import read_action
 from shield.policy.load import load_policy
 from shield.policy.rule import RuleOrigin
 from shield.policy.schema import read_policy
 from shield.policy.set import PolicySet
+from shield.policy.shape import Shape
 from shield.policy.shelf import shipped_shelf
 from shield.policy.world import HOME, NOW, WORKSPACE, made_place
 from shield.resources import data_folder
@@ -67,6 +69,26 @@ def test_every_rule_explains_itself(name):
             assert rule.advice, rule.id
             assert any(link.startswith("https://") for link in rule.references), rule.id
             assert any(not example.matches for example in rule.examples), rule.id
+
+
+def test_a_workspace_among_temporary_files_is_judged_as_any_other():
+    policy = shipped("default")
+    judged = 0
+    for rule in policy.rules:
+        for example in rule.text.examples:
+            action, files, cwd = read_action(example.action, Shape(rule.file))
+            if action.type == "execute_command" and cwd == WORKSPACE and HOME not in action.payload["command"]:
+                found = [_at(root, policy, action.payload["command"], files) for root in (WORKSPACE, "/tmp/ws")]
+                assert found[0] == found[1], action.payload
+                judged += 1
+    assert judged > 300
+
+
+def _at(root, policy, command, files):
+    place = replace(made_place(), files=MadeFiles(files, home=HOME, cwd=root), cwd=root, workspace_roots=(root,))
+    request = ActionRequest(id="x", action=make_action("execute_command", {"command": command}, root))
+    verdict = dry_run(request, place, policy, agent="agent", now_ms=0, max_tier=Tier.POLICY)[0]
+    return verdict.decision
 
 
 def test_baseline_allows_nothing_and_is_in_every_policy():
