@@ -16,7 +16,7 @@ from shield.facts.links import linked_places
 from shield.facts.mounts import other_names
 from shield.facts.place import Place
 from shield.facts.repositories import HEAD, part_of_repository
-from shield.facts.table import Group, components, table
+from shield.facts.table import Group, Pattern, components, table
 from shield.types import PROTECTED_CATEGORIES
 
 __all__ = ["CATEGORIES", "categorise", "covered", "has_meaning", "inside", "leads_on", "may_have_meaning"]
@@ -44,6 +44,7 @@ _LOOSE = re.compile(r"[. ](?:/|$)|::\$|/git~[0-9]")
 
 
 _SECRETS = frozenset(("credential", "secret_store"))
+_PASSED = frozenset(("credential", "host_config"))
 
 
 def categorise(
@@ -72,7 +73,7 @@ def categorise(
     if within is not None:
         # Only by components: what the place of a volume is on the machine that lends it says nothing of its files.
         parts, standing = components(fold(within)), set[str]()
-        _by_sequence(parts, standing)
+        _by_sequence(parts, standing, _ways_to_trees(parts))
         found |= standing - _public_half(parts)
     if "system" in found and (inside_workspace or all(_not_system(name, place) for name in every)):
         found.discard("system")
@@ -160,15 +161,16 @@ def _by_table(parts: tuple[str, ...], home: tuple[str, ...], directory: bool) ->
     if not parts:
         return frozenset()
     standing: set[str] = set()
+    ways = _ways_to_trees(parts)
     for pattern in places.absolute.first.get(parts[0], ()):
-        if pattern.heads(parts, 0):
+        if pattern.heads(parts, 0) and not _on_the_way(pattern, 0, ways):
             standing.add(pattern.category)
-    _by_sequence(parts, standing)
+    _by_sequence(parts, standing, ways)
     if "device" in standing and (parts in _HARMLESS_DEVICES or parts[:2] in _NO_DEVICES):
         standing.discard("device")
     if len(parts) > len(home) and parts[: len(home)] == home:
         for pattern in places.own.first.get(parts[len(home)], ()):
-            if pattern.heads(parts, len(home)):
+            if pattern.heads(parts, len(home)) and not _on_the_way(pattern, len(home), ways):
                 standing.add(pattern.category)
     last = parts[-1]
     named = places.named(last)
@@ -182,11 +184,31 @@ def _by_table(parts: tuple[str, ...], home: tuple[str, ...], directory: bool) ->
     return frozenset(standing | named)
 
 
-def _by_sequence(parts: tuple[str, ...], found: set[str]) -> None:
+def _ways_to_trees(parts: tuple[str, ...]) -> list[tuple[int, int]]:
+    """Where in a name the ways to working trees begin and end that lie among the settings of a program."""
+    trees = table().trees
+    # INVARIANT: a name that goes up again may leave the tree
+    if ".." in parts:
+        return []
+    return [
+        (start, start + len(pattern.parts))
+        for start, part in enumerate(parts)
+        for pattern in trees.get(part, ())
+        if pattern.heads(parts, start)
+    ]
+
+
+def _on_the_way(pattern: Pattern, start: int, ways: Sequence[tuple[int, int]]) -> bool:
+    """Whether a place, standing at `start`, is only passed on the way to a tree: what is in the tree is none of it."""
+    end = start + len(pattern.parts)
+    return pattern.category in _PASSED and any(first <= start and end <= last for first, last in ways)
+
+
+def _by_sequence(parts: tuple[str, ...], found: set[str], ways: Sequence[tuple[int, int]]) -> None:
     sequences = table().sequences
     for start, part in enumerate(parts):
         for pattern in sequences.get(part, ()):
-            if pattern.heads(parts, start):
+            if pattern.heads(parts, start) and not _on_the_way(pattern, start, ways):
                 found.add(pattern.category)
         if part.endswith(".git") and part != ".git":
             # a repository without a working tree

@@ -7,7 +7,7 @@ A pattern is a path whose components may be globs (`fnmatch`).
 
 from shield.facts.homes import HOME, places
 
-__all__ = ["ABSOLUTE", "ANYWHERE", "FIXED", "NAMES", "NOT_CREDENTIALS", "SOURCE_SUFFIXES", "TEMPORARY"]
+__all__ = ["ABSOLUTE", "ANYWHERE", "FIXED", "NAMES", "NOT_CREDENTIALS", "SOURCE_SUFFIXES", "TEMPORARY", "TREES"]
 
 # Below a home directory and as a sequence of components anywhere.
 FIXED = HOME
@@ -156,6 +156,13 @@ NOT_CREDENTIALS = places("""
 *.sample.env, *.template.env, *.pub, *.example.tfvars, example.tfvars, example.tfvars.json, ca.pem, ca-cert.pem
 ca-certificates.pem, ca-bundle.pem, cacert.pem, cert.pem, chain.pem, csr.pem, dhparam*.pem, fullchain.pem
 public.pem, *public[-_]key.pem, *[-_.]public.pem, *[-_.]pub.pem, *[-_.]ca.pem, *[-_]cert.pem
+""")
+
+# Where hosts and a build server keep working trees, among their own settings and secrets: each of these is one, or a
+# folder of them. What is in a tree is a project's.
+TREES = places("""
+.codex/worktrees/*, .cursor/worktrees/*, .gemini/worktrees/*, .windsurf/worktrees/*, .local/share/opencode/worktree/*
+var/lib/jenkins/workspace/*, var/lib/jenkins/jobs/*/workspace
 """)
 
 TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm", "/private/tmp", "/private/var/tmp", "/var/folders", "/private/var/folders")  # noqa: S108 - the places themselves are the subject

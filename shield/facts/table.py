@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fnmatch import translate
 from functools import lru_cache
 
-from shield.facts.fixed import ABSOLUTE, ANYWHERE, FIXED, NAMES, NOT_CREDENTIALS
+from shield.facts.fixed import ABSOLUTE, ANYWHERE, FIXED, NAMES, NOT_CREDENTIALS, TREES
 from shield.facts.guards import fold
 from shield.facts.homes import OWN
 
@@ -57,13 +57,15 @@ class Group:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
     """Places by where they stand, `sequences` also anywhere, and names by how they are compared: as a whole, by their
-    end, by a pattern. `harmless` are the names that hold no secret all the same."""
+    end, by a pattern. `harmless` are the names that hold no secret all the same, `trees` the places of a project's
+    files among those of others."""
 
     absolute: Group
     fixed: Group
     own: Group
     rooted: Group
     sequences: Mapping[str, tuple[Pattern, ...]]
+    trees: Mapping[str, tuple[Pattern, ...]]
     whole: Mapping[str, tuple[str, ...]]
     ends: tuple[tuple[str, tuple[str, ...]], ...]
     globs: tuple[tuple[str, re.Pattern[str]], ...]
@@ -124,6 +126,7 @@ def table() -> Table:
         own=Group(categories=frozenset(OWN), first=_by_first(_patterns(OWN))),
         rooted=Group(categories=frozenset(ANYWHERE), first=_by_first(rooted)),
         sequences=_by_first((*fixed, *rooted)),
+        trees=_by_first(_patterns({"tree": TREES})),
         whole=whole,
         ends=tuple(ends),
         globs=tuple(globs),

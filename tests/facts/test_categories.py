@@ -132,6 +132,32 @@ def test_a_workspace_is_one_wherever_it_lies() -> None:
     assert ["temp" in fact.categories for fact in facts] == [False, True, True]
 
 
+@pytest.mark.parametrize(
+    "tree",
+    ["~/.codex/worktrees/a1/x", "~/.cursor/worktrees/x/a", "~/.windsurf/worktrees/x/x-1", "~/.local/share/opencode/worktree/84/a",
+     "/var/lib/jenkins/workspace/job", "/var/lib/jenkins/jobs/a/workspace", "~/x/.codex/worktrees/a", "~/x/.gemini/worktrees/a"],
+)  # fmt: skip
+def test_a_tree_among_settings_of_a_host_is_a_projects(tree: str) -> None:
+    for inner in ("", "/README.md", "/src/a.py"):
+        assert not _categories(tree + inner, Access.WRITE) & {"credential", "host_config"}, inner
+    found = {
+        inner: _categories(f"{tree}/{inner}", Access.WRITE)
+        for inner in (".env", ".codex/config.toml", ".cursor/hooks.json", ".ssh/id_rsa")
+    }
+    assert "credential" in found[".env"] & found[".ssh/id_rsa"]
+    assert "host_config" in found[".codex/config.toml"] & found[".cursor/hooks.json"]
+
+
+@pytest.mark.parametrize(
+    "beside",
+    ["~/.codex/config.toml", "~/.codex/worktrees", "~/.codex/worktrees/a/../../config.toml", "~/.cursor/mcp.json", "~/.cursor/hooks/x.sh",
+     "~/.cursor/worktrees/../hooks.json", "~/.local/share/opencode/auth.json", "/var/lib/jenkins/secrets/master.key",
+     "/var/lib/jenkins/jobs/a/config.xml", "~/.ssh/.codex/worktrees/a/id", "~/.windsurf/hooks.json"],
+)  # fmt: skip
+def test_what_lies_beside_such_trees_is_the_hosts(beside: str) -> None:
+    assert _categories(beside, Access.WRITE) & {"credential", "host_config"}
+
+
 def test_a_link_gives_suspicion_but_no_leave() -> None:
     # /tmp/looks.py is a link to a credential: what it is called must not make it temporary or source.
     found = _categories("/tmp/looks.py")
