@@ -91,6 +91,41 @@ def _at(root, policy, command, files):
     return verdict.decision
 
 
+@pytest.mark.parametrize(
+    "folder",
+    ["/home/user/.cargo/bin", "/home/user/.nvm/versions/node/v22.1.0/bin", "/home/user/miniconda3/bin", "/home/user/.local/bin",
+     "/run/current-system/sw/bin", "/home/user/.nix-profile/bin", "/etc/profiles/per-user/user/bin", "/opt/homebrew/bin"],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "command",
+    ["rg TODO src", "fd -e py", "node --version", "git status", "git log -3", "git commit -m x", "python3 -c 'print(1)'", "cat $(git ls-files '*.py')",
+     "rg -l x | xargs cat", "curl -s http://localhost:3000/health", "jq . package.json", "git show $(git rev-parse HEAD)"],
+)  # fmt: skip
+def test_what_a_user_has_installed_is_what_it_is_called(folder, command):
+    """Where a compiler's or a language's own installer puts programs; an agent cannot write there without being asked."""
+    assert _with_programs(folder, command, WORKSPACE + "/package.json") is Decision.ALLOW
+
+
+@pytest.mark.parametrize("folder", [WORKSPACE + "/bin", "/tmp/bin", "/data/bin", WORKSPACE + "/node_modules/.bin"])
+@pytest.mark.parametrize(
+    "command", ["rg TODO src", "git status", "python3 -c 'print(1)'", "cat $(git ls-files '*.py')"]
+)
+def test_what_anybody_may_have_put_there_is_not(folder, command):
+    assert _with_programs(folder, command, isolation=Isolation.NONE) is Decision.ESCALATE
+
+
+def _with_programs(folder, command, *files, isolation=Isolation.CONFINED):
+    """What is said where the programs of a line stand in `folder` alone, which is first in PATH."""
+    names = [name for name in ("rg", "fd", "node", "git", "python3", "curl", "jq") if name in command]
+    made = {f"{folder}/{name}": MadeFile(content=b"\x7fELF", mode=0o755) for name in names}
+    made |= {file: MadeFile(content=b"{}") for file in files}
+    plain = made_place(isolation=isolation)
+    world = MadeFiles(made, home=HOME, cwd=WORKSPACE, programs=PLAIN_PROGRAMS - set(names))
+    place = replace(plain, files=world, env={**plain.env, "PATH": f"{folder}:/usr/bin:/bin"})
+    request = ActionRequest(id="x", action=make_action("execute_command", {"command": command}, WORKSPACE))
+    return dry_run(request, place, shipped("default"), agent="agent", now_ms=0, max_tier=Tier.POLICY)[0].decision
+
+
 def test_baseline_allows_nothing_and_is_in_every_policy():
     baseline = load_policy("baseline", shipped_shelf())
     assert all(rule.effect is not Effect.ALLOW for rule in baseline.rules)

@@ -92,8 +92,9 @@ def filtered(listing: Listing, command: CommandFact) -> Listing | None:
     options = [word for word in words if word.startswith("-")]
     operands = len(words) - len(options)
     allowed = _FILTERS.get(command.name)
-    plain = command.origin is Origin.SYSTEM and command.runs_code is RunsCode.NONE and not command.assignments
-    if allowed is None or not plain or command.redirects or ("z" in "".join(options)) is not listing.nul:
+    known = command.origin in (Origin.SYSTEM, Origin.USER) and command.runs_code is RunsCode.NONE
+    plain = known and not command.assignments and not command.redirects
+    if allowed is None or not plain or ("z" in "".join(options)) is not listing.nul:
         return None
     if command.name in ("head", "tail"):
         return listing if _uncounted(words) <= allowed else None

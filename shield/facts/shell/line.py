@@ -246,7 +246,7 @@ class Line:
             return None
         if names is not None:
             return filtered(names, record.commands[seen])
-        return record.listing if record.commands[seen].origin is Origin.SYSTEM else None
+        return record.listing if record.commands[seen].origin in (Origin.SYSTEM, Origin.USER) else None
 
     def _printed(self, stage: Command, seen: int, state: State) -> Content:
         """What a command printed that was listed since `seen`, if it was the only one."""

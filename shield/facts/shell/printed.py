@@ -8,7 +8,7 @@ from shield.types import CommandFact, Dynamic, Origin, RunsCode
 
 __all__ = ["printed"]
 
-_OURS = (Origin.SYSTEM, Origin.BUILTIN)
+_OURS = (Origin.SYSTEM, Origin.BUILTIN, Origin.USER)
 # What fails prints nothing.
 _NATURAL = Number(natural=True, maybe=True)
 _TOKEN = Token(maybe=True)
