@@ -7,12 +7,13 @@ import sys
 from contextlib import contextmanager
 from pathlib import Path
 
+import shield
 from service_harness import call
 from shield.config.home import Home
 from shield.service.birth import initialise
 from shield.service.listener import claimed
 
-ROOT = str(Path(__file__).resolve().parent.parent)
+PACKAGES = str(Path(shield.__file__).resolve().parents[1])  # of what is tested: installed, else the checkout
 
 
 def state(folder):
@@ -38,7 +39,7 @@ def environment(home, **more):
         "PATH": os.environ["PATH"],
         "HOME": f"{folder}/user",
         "TERM": "dumb",
-        "PYTHONPATH": ROOT,
+        "PYTHONPATH": PACKAGES,
         "SHIELD_HOME": home.path,
         "XDG_STATE_HOME": f"{folder}/state",
         **more,

@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 from shield.errors import PolicyError
@@ -141,7 +142,7 @@ class _Loader:
         key = path.resolve()
         if key in self._layers:
             return self._layers[key]
-        file = read_policy(raw, str(path), origin)
+        file = _read(raw, str(path), origin)
         if len(self.files) + len(self._open) >= MAX_FILES:
             raise PolicyError(f"more than {MAX_FILES} files extend one another", file=str(path))
         self._open.append(key)
@@ -150,17 +151,12 @@ class _Loader:
             self._extend(layer, file, path, named)
         self._open.pop()
         self._override(layer, file)
-        proven = is_proven(raw)
-        macros = read_macros(file, proven=proven)
-        for text in file.rules:
-            rule = compile_rule(text, file.file, origin, file.lists, macros, proven=proven)
+        for rule in _compiled(raw, str(path), origin):
             other = layer.rules.get(rule.id) or self._baseline.get(rule.id)
             # a rule as strong as the baseline's of that id stands beside it: both are in force
             if other is not None and not (rule.id not in layer.rules and _adds(rule, other)):
-                raise _error(file, text.mark, _taken(rule.id, other))
+                raise _error(file, rule.text.mark, _taken(rule.id, other))
             layer.rules[rule.id] = rule
-            if not proven:
-                check_examples(rule)
         self.files.append(file)
         self._layers[key] = layer
         return layer
@@ -206,6 +202,26 @@ class _Loader:
                     "this default is weaker than the one it extends; raise it or add `overrides: [default]`",
                 )
         layer.default = file.default
+
+
+@lru_cache(maxsize=MAX_FILES)
+def _read(raw: bytes, file: str, origin: RuleOrigin) -> PolicyFile:
+    """What a file says. Of these bytes, under this name, it is the same each time: most of a policy that is loaded
+    again, and of two that are compared, are files which did not change."""
+    return read_policy(raw, file, origin)
+
+
+@lru_cache(maxsize=MAX_FILES)
+def _compiled(raw: bytes, file: str, origin: RuleOrigin) -> tuple[Rule, ...]:
+    """Its rules, their examples tried unless that was done when it was released. Raises PolicyError, which is not
+    kept."""
+    read, proven = _read(raw, file, origin), is_proven(raw)
+    macros = read_macros(read, proven=proven)
+    rules = tuple(compile_rule(text, file, origin, read.lists, macros, proven=proven) for text in read.rules)
+    if not proven:
+        for rule in rules:
+            check_examples(rule)
+    return rules
 
 
 def _stricter(one: Default | None, other: Default) -> Default:

@@ -9,7 +9,7 @@ import os
 import site
 import sys
 import sysconfig
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from types import ModuleType
 
@@ -109,11 +109,10 @@ def _recorded() -> Iterable[str]:
         return ()
     found: set[str] = set()
     for file in distribution.files or ():
-        place = os.path.normpath(str(distribution.locate_file(file)))
-        if len(file.parts) == 2 and file.parts[0].endswith(".dist-info"):
-            found.add(os.path.dirname(place))
-        elif os.path.basename(place) in _COMMANDS:
-            found.add(place)
+        metadata = len(file.parts) == 2 and file.parts[0].endswith(".dist-info")
+        if metadata or file.name in _COMMANDS:
+            place = os.path.normpath(str(distribution.locate_file(file)))
+            found.add(os.path.dirname(place) if metadata else place)
     return found
 
 
@@ -147,5 +146,5 @@ def _folders(path: str) -> Iterable[str]:
     return [folder for folder in path.split(":") if os.path.isabs(folder)]
 
 
-def _within(path: str, roots: Iterable[str]) -> bool:
-    return any(path == root or path.startswith(root.rstrip("/") + "/") for root in roots)
+def _within(path: str, roots: Set[str]) -> bool:
+    return path in roots or path.startswith(tuple(root.rstrip("/") + "/" for root in roots))

@@ -1,6 +1,7 @@
 import base64
 import hashlib
 import json
+from functools import cache
 
 import pytest
 from hypothesis import given, settings
@@ -136,7 +137,9 @@ def grow(size):
     return edge, hashes, lambda level, index: stored.get((level, index), b""), stored
 
 
-BIG = grow(WIDTH * WIDTH + 2 * WIDTH + 3)
+@cache
+def big():
+    return grow(WIDTH * WIDTH + 2 * WIDTH + 3)
 
 
 @pytest.mark.parametrize("size", [0, 1, 2, 3, 7, 8, 255, 256, 257, 511, 512, 513, 1000])
@@ -153,7 +156,7 @@ def test_edge_root_is_the_rfc_root(size):
 
 
 def test_a_tree_of_three_levels():
-    edge, hashes, read, stored = BIG
+    edge, hashes, read, stored = big()
     assert edge.root() == reference(hashes) == root_at(edge.size, read)
     assert max(level for level, _ in stored) == 2
     assert len(stored) == tile_count(edge.size)
@@ -163,7 +166,7 @@ def test_a_tree_of_three_levels():
 @given(st.data())
 @settings(max_examples=120, deadline=None)
 def test_every_proof_of_a_stored_tree_verifies_and_its_broken_twins_do_not(data):
-    edge, hashes, read, _ = BIG
+    edge, hashes, read, _ = big()
     size = data.draw(st.integers(1, edge.size) | st.integers(1, 600))
     index = data.draw(st.integers(0, size - 1))
     proof, root = prove_inclusion(index, size, read), root_at(size, read)
@@ -191,7 +194,7 @@ def test_every_proof_of_a_stored_tree_verifies_and_its_broken_twins_do_not(data)
 @given(st.data())
 @settings(max_examples=120, deadline=None)
 def test_consistency_holds_between_any_two_sizes_and_no_others(data):
-    edge, _, read, _ = BIG
+    edge, _, read, _ = big()
     new = data.draw(st.integers(1, edge.size) | st.integers(1, 600))
     old = data.draw(st.integers(1, new))
     proof = prove_consistency(old, new, read)
@@ -210,7 +213,7 @@ def test_consistency_holds_between_any_two_sizes_and_no_others(data):
 
 
 def test_there_is_nothing_to_prove_outside_the_tree():
-    read = BIG[2]
+    read = big()[2]
     for index, size in ((5, 5), (-1, 5), (0, 0)):
         with pytest.raises(ProofError):
             prove_inclusion(index, size, read)
@@ -218,5 +221,5 @@ def test_there_is_nothing_to_prove_outside_the_tree():
         with pytest.raises(ProofError):
             prove_consistency(old, new, read)
     with pytest.raises(ProofError):
-        root_at(BIG[0].size + 256, read)
+        root_at(big()[0].size + 256, read)
     assert root_at(0, read) == EMPTY_ROOT

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+import audit
 from audit_support import Home, decision
 
-ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = str(Path(audit.__file__).resolve().parents[1])  # of what is tested: installed, else the checkout
 PROGRAM = (sys.executable, "-P", "-m", "audit")
 FULL, UNREAD, CLOSED = "No space left on device", "Broken pipe", "it is closed"
 ENDS_WELL = frozenset({"list", "stats"})  # whoever closes their pipe has seen enough
@@ -43,7 +44,7 @@ def in_shell(command, *program):
     """A command line with its redirections; `"$@"` is the program."""
     return subprocess.run(
         ["/bin/sh", "-c", command, "sh", *PROGRAM, *program],
-        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)},
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": PACKAGES},
         capture_output=True,
         text=True,
         timeout=60,
@@ -53,7 +54,7 @@ def in_shell(command, *program):
 
 def started(*program, **more):
     return subprocess.Popen(
-        [*PROGRAM, *program], env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}, text=True, **more
+        [*PROGRAM, *program], env={"PATH": os.environ["PATH"], "PYTHONPATH": PACKAGES}, text=True, **more
     )
 
 

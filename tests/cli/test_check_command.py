@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+import shield
 from shield.cli.check import command
 
-ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = str(Path(shield.__file__).resolve().parents[1])  # of what is tested: installed, else the checkout
 RUN = "import sys; from shield.cli.check import command; command(prog_name='shield check')"
 
 
@@ -50,7 +51,7 @@ def check_as_process(place, *words, stdin: bytes = b""):
         [sys.executable, "-c", RUN, *words],
         input=stdin,
         capture_output=True,
-        env=environment(home) | {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"},
+        env=environment(home) | {"PYTHONPATH": PACKAGES},
         cwd=workspace,
         timeout=60,
     )
@@ -226,7 +227,7 @@ def test_an_interrupted_reader_is_no_success(place):
         input=lines(*[read("README.md")] * 2000),
         stdout=write_end,
         stderr=subprocess.PIPE,
-        env={"PATH": "/usr/bin:/bin", "HOME": str(place[0]), "PYTHONPATH": str(ROOT)},
+        env={"PATH": "/usr/bin:/bin", "HOME": str(place[0]), "PYTHONPATH": PACKAGES},
         cwd=place[1],
         timeout=60,
     )
@@ -255,7 +256,7 @@ def test_a_start_loads_no_more_than_it_judges_with(place, policy):
     )
     done = subprocess.run(
         [sys.executable, "-P", "-c", code],
-        env={"PYTHONPATH": str(ROOT), "PATH": os.environ["PATH"], "HOME": str(home)},
+        env={"PYTHONPATH": PACKAGES, "PATH": os.environ["PATH"], "HOME": str(home)},
         cwd=workspace,
         capture_output=True,
         text=True,

@@ -4,15 +4,14 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from service_process import PACKAGES
 from shield.cli import shield
 from tier1_folder import lookup
 
-ROOT = Path(__file__).resolve().parents[2]
 RULES = """\
 version: 1
 name: mine
@@ -91,7 +90,7 @@ def test_it_is_not_asked_beyond_max_tier(place):
 def test_what_needs_no_text_read_loads_nothing_of_it(place, words, loaded):
     done = subprocess.run(
         [sys.executable, "-P", "-c", LOADED, "check", "--isolation", "confined", *words],
-        env=environ(place) | {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"},
+        env=environ(place) | {"PYTHONPATH": PACKAGES},
         cwd=place / "ws",
         capture_output=True,
         text=True,

@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+import shield
+
 ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = str(Path(shield.__file__).resolve().parents[1])  # of what is tested: installed, else the checkout
 HOOKS = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
 BAD = "version: 1\nname: bad\nrules:\n  - {id: r, effect: block, reason: x, when: malformed && !malformed}\n"
@@ -31,7 +34,7 @@ def repository(tmp_path):
         (tmp_path / name).write_text(text)
     program = tmp_path / "bin" / "shield"
     program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec env PYTHONPATH="{ROOT}" "{sys.executable}" -P -m shield "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec env PYTHONPATH="{PACKAGES}" "{sys.executable}" -P -m shield "$@"\n')
     program.chmod(0o755)
     return tmp_path
 

@@ -11,9 +11,10 @@ from xml.etree import ElementTree as ET
 import pytest
 from click.testing import CliRunner
 
+import shield
 from shield.cli.evaluate import command
 
-ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = str(Path(shield.__file__).resolve().parents[1])  # of what is tested: installed, else the checkout
 RUN = "from shield.cli.evaluate import command; command(prog_name='shield eval')"
 CASES = """version: 1
 cases:
@@ -55,7 +56,7 @@ def evaluate_as_process(folder, *words):
         capture_output=True,
         text=True,
         cwd=folder,
-        env={"PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "PYTHONPATH": str(ROOT)},
+        env={"PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "PYTHONPATH": PACKAGES},
         timeout=60,
     )
 

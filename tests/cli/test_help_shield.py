@@ -4,15 +4,13 @@ import os
 import subprocess
 import sys
 from importlib import import_module
-from pathlib import Path
 
 import click
 import pytest
 from click.testing import CliRunner
 
+from service_process import PACKAGES
 from shield.cli import COMMANDS, shield
-
-ROOT = str(Path(__file__).resolve().parent.parent.parent)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -42,7 +40,7 @@ def test_help_imports_only_click():
     )
     done = subprocess.run(
         [sys.executable, "-P", "-c", code],
-        env={"PYTHONPATH": ROOT, "PATH": os.environ["PATH"]},
+        env={"PYTHONPATH": PACKAGES, "PATH": os.environ["PATH"]},
         capture_output=True,
         text=True,
         check=False,

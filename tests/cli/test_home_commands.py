@@ -14,10 +14,11 @@ from pathlib import Path
 
 import pytest
 
+import shield
 from service_harness import approval, running
 from shield.types import Role
 
-ROOT = str(Path(__file__).resolve().parent.parent.parent)
+PACKAGES = str(Path(shield.__file__).resolve().parents[1])  # of what is tested: installed, else the checkout
 
 
 @pytest.fixture
@@ -30,7 +31,7 @@ def folder():
 
 def environment(folder, **more):
     kept = {"PATH": os.environ["PATH"], "HOME": folder, "TERM": "dumb"}
-    return {**kept, "PYTHONPATH": ROOT, "SHIELD_HOME": f"{folder}/h", **more}
+    return {**kept, "PYTHONPATH": PACKAGES, "SHIELD_HOME": f"{folder}/h", **more}
 
 
 def command(*words):

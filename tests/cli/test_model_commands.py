@@ -4,16 +4,15 @@ import os
 import subprocess
 import sys
 from importlib import import_module
-from pathlib import Path
 
 import click
 import pytest
 from click.testing import CliRunner
 
+from service_process import PACKAGES
 from shield.cli import shield
 from shield.cli.model import COMMANDS
 
-ROOT = str(Path(__file__).resolve().parents[2])
 HEAVY = ("numpy", "onnxruntime", "tokenizers", "pydantic", "yaml", "re2", "asyncio", "shield.model", "shield.tiers")
 
 
@@ -40,7 +39,7 @@ def test_help_loads_no_model_and_no_rules():
     )
     done = subprocess.run(
         [sys.executable, "-P", "-c", code],
-        env={"PYTHONPATH": ROOT, "PATH": os.environ["PATH"]},
+        env={"PYTHONPATH": PACKAGES, "PATH": os.environ["PATH"]},
         capture_output=True,
         text=True,
         check=False,

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+import shield
+
+PACKAGES = str(Path(shield.__file__).resolve().parents[1])  # of what is tested: installed, else the checkout
 PROGRAM = (sys.executable, "-P", "-m", "shield")
 FULL = "standard output cannot be written: no space left on device; see where it goes and try again"
 CLOSED = "standard output is closed; open it, or send it to a file"
@@ -41,7 +43,7 @@ def place(tmp_path_factory):
 
 
 def environment(place):
-    return {"PATH": os.environ["PATH"], "HOME": f"{place}/home", "SHELL": "/bin/bash", "PYTHONPATH": str(ROOT)}
+    return {"PATH": os.environ["PATH"], "HOME": f"{place}/home", "SHELL": "/bin/bash", "PYTHONPATH": PACKAGES}
 
 
 def in_shell(place, command, *, program=PROGRAM, **more):

@@ -188,6 +188,29 @@ def test_one_file_reached_twice_is_loaded_once(folder):
     assert [found.id for found in policy.rules] == ["base.secret", "read.ws"]
 
 
+def test_only_what_changed_is_compiled_again_and_what_does_not_load_never_does(folder):
+    """By the bytes, not by the name: a file that was edited is another one at once, whatever came before."""
+    folder.write("team", rules(READ))
+    mine = HEAD + "extends: [team]\nrules:\n  - {id: mine, effect: block, when: agent == 'a', reason: r}\n"
+
+    def loaded(text=mine):
+        return {rule.id: rule for rule in folder.policy(text).rules}
+
+    first = loaded()
+    assert all(rule is first[name] for name, rule in loaded().items())
+    edited = loaded(mine.replace("== 'a'", "== 'b'"))
+    assert {name for name in first if edited[name] is not first[name]} == {"mine"}
+    assert edited["mine"].condition.source == "agent == 'b'"
+    folder.write("team", rules(READ.replace("'read'", "'write'")))
+    assert {name for name, rule in loaded().items() if rule is not first[name]} == {"read.ws"}
+    folder.write("team", rules(READ.replace("'read'", "'read")))
+    for _ in range(2):
+        with pytest.raises(PolicyError, match=r"read\.ws"):
+            loaded()
+    folder.write("team", rules(READ))
+    assert loaded().keys() == first.keys()
+
+
 def test_extends_takes_a_file_beside_the_policy(folder):
     (folder.path / "sub").mkdir()
     (folder.path / "sub" / "team.yaml").write_text(rules(READ))

@@ -10,7 +10,10 @@ from pathlib import Path
 
 import pytest
 
-ROOT = str(Path(__file__).resolve().parent.parent.parent)
+import shield
+
+TESTS = str(Path(__file__).resolve().parents[1])
+PACKAGES = str(Path(shield.__file__).resolve().parents[1])  # of what is tested: installed, else the checkout
 
 # Runs in a mount namespace of its own: a home on a tmpfs of 4 MiB, filled and freed under a running Shield.
 SCRIPT = r"""
@@ -80,8 +83,8 @@ def test_a_full_disk():
                 **os.environ,
                 "SHIELD_HOME": home,
                 "SHIELD_SERVICE__RATE": "100000",
-                "PYTHONPATH": ROOT,
-                "HARNESS": f"{ROOT}/tests",
+                "PYTHONPATH": PACKAGES,
+                "HARNESS": TESTS,
             },
             capture_output=True,
             text=True,

@@ -15,13 +15,14 @@ from pathlib import Path
 
 import pytest
 
+import shield
 from service_harness import call
 from shield.config.home import Home
 from shield.service.birth import initialise
 from shield.service.listener import claimed
 from shield.types import Role
 
-ROOT = str(Path(__file__).resolve().parent.parent.parent)
+PACKAGES = str(Path(shield.__file__).resolve().parents[1])  # of what is tested: installed, else the checkout
 MAIL = {"type": "send_email", "payload": {"to": "a@b.example", "subject": "hi", "body": "there"}}
 
 
@@ -48,7 +49,7 @@ def begun(folder, *, toml=""):
 def environment(home, **more):
     kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     beside = f"{os.path.dirname(home.path)}/state"
-    return {**kept, "PYTHONPATH": ROOT, "SHIELD_HOME": home.path, "XDG_STATE_HOME": beside, **more}
+    return {**kept, "PYTHONPATH": PACKAGES, "SHIELD_HOME": home.path, "XDG_STATE_HOME": beside, **more}
 
 
 def command(*words):

@@ -191,20 +191,32 @@ def test_what_a_name_leads_to_is_guarded(inside, workspace):
 ANYBODYS = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
 
 
-@pytest.fixture
-def holding(inside, workspace):
-    """The workspace holds a submodule `libs/lib` and two added working trees: `trees/own`, and `linked` beside it."""
-    subprocess.run(["rm", "-rf", str(workspace / ".git")], check=True)
-    beside = inside.world / "beside"
+@pytest.fixture(scope="module")
+def held(inside, tmp_path_factory):
+    """What git makes of `holding`, once: copies of `.git`, `libs` and the rest, and of what lies beside the workspace."""
+    ws, beside = inside.world / "ws", inside.world / "beside"
+    kept = tmp_path_factory.mktemp("held")
     commit = "git -c user.email=a@b.example -c user.name=a commit -q --allow-empty -m x"
     subprocess.run(
-        f"rm -rf {beside}; mkdir {beside}; git init -q {beside}/lib && cd {beside}/lib && {commit} && cd {workspace}"
+        f"find {ws} -mindepth 1 -delete; mkdir {beside}; git init -q {beside}/lib && cd {beside}/lib && {commit} && cd {ws}"
         f" && git init -q . && {commit} && git -c protocol.file.allow=always submodule --quiet add {beside}/lib libs/lib"
         f" && git worktree add -q trees/own && git worktree add -q {beside}/linked"
-        f" && chown -R {inside.user}:{inside.user} {workspace} {beside}",
+        f" && chown -R {inside.user}:{inside.user} {ws} {beside} && cp -a {ws} {beside} {kept}",
         shell=True,
         check=True,
         env={"PATH": os.environ["PATH"], "HOME": str(beside), **ANYBODYS},
+    )
+    return kept
+
+
+@pytest.fixture
+def holding(inside, held, workspace):
+    """The workspace holds a submodule `libs/lib` and two added working trees: `trees/own`, and `linked` beside it."""
+    subprocess.run(
+        f"rm -rf {workspace}/.git {inside.world}/beside"
+        f" && cp -a {held}/ws/. {workspace} && cp -a {held}/beside {inside.world}",
+        shell=True,
+        check=True,
     )
     return workspace
 
