@@ -106,6 +106,7 @@ class Nested:
     file: str | None = None  # the resolved path of the script, where it is a file
     without: tuple[str, ...] | None = ()  # variables that it does not get; None: it gets none but `assignments`
     standard: bool = False  # it is looked up in the system's own directories, whatever PATH is
+    started: bool = False  # start-up files have run before it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
