@@ -39,6 +39,7 @@ class Value(NamedTuple):
     number: bool = False  # an integer of unknown value, zero or more: neither an option nor a path of its own making
     unset: "tuple[Value, ...] | None" = None
     digits: bool = False  # what is not known of it is integers and nothing else: `-j$(nproc)`
+    numbers: bool = False  # any number of words, each an integer of unknown value, zero or more: `$(pgrep x)`
 
     @property
     def shown(self) -> str:

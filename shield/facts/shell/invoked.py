@@ -184,6 +184,7 @@ def _read(called: Called, words: tuple[Value, ...], place: Place, state: State, 
         whole=frame.whole and frame.fed is not None,
         opened=frame.opened if frame.whole else None,
         names=frame.names if frame.whole else None,
+        numbers=frame.numbers and frame.whole,
         told=frame.told,
     )
     if model is not None:
