@@ -105,7 +105,7 @@ def _source(words: tuple[Value, ...], state: State, place: Place, shell: Shell) 
     if environment is not None and not state.searched:
         shell.assign("VIRTUAL_ENV", environment, state)
         shell.assign("PATH", f"{environment}/bin:{path}" if isinstance(path, str) else None, state)
-        state.searched = True
+        state.searched = state.entered = True
 
 
 # --- where the shell stands ------------------------------------------------------------------------------------------

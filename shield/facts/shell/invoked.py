@@ -19,7 +19,7 @@ from shield.facts.shell.frame import Frame
 from shield.facts.shell.glob import directory_of
 from shield.facts.shell.pathuse import looks_like_path
 from shield.facts.shell.variables import State
-from shield.types import Access, Origin, RunsCode
+from shield.types import Access, Operation, Origin, RunsCode
 
 __all__ = ["read_called", "read_uncalled"]
 
@@ -191,7 +191,8 @@ def _read(called: Called, words: tuple[Value, ...], place: Place, state: State, 
         reading = read_invocation(name, model, words, context, _ALL_SPECIALS)
     else:
         reading = _unmodelled(name, words)
-    if found.origin in _FOREIGN or (state.searched and found.origin is not Origin.BUILTIN):
+    searched = state.searched and found.origin is not Origin.BUILTIN
+    if found.origin in _FOREIGN or (searched and not _spared(state, reading)):
         reading.run(RunsCode.WORKSPACE)
     if found.origin in _FOREIGN and found.file is not None:
         run_file(reading, found.file, words, context)
@@ -207,6 +208,13 @@ def _read(called: Called, words: tuple[Value, ...], place: Place, state: State, 
     for text in reading.said:
         mention_within(reading, f" {text}", home=place.home)
     return reading
+
+
+def _spared(state: State, reading: Reading) -> bool:
+    """Whether a program that is not in the environment that was entered may be taken for the system's. By the time it
+    is started another one may lie there: then that is code of the workspace, as entering it was, and runs where that
+    may run. So only what reaches further than such code is judged as if it were."""
+    return state.entered and Operation.NETWORK not in reading.operations
 
 
 def _unmodelled(name: str, words: tuple[Value, ...]) -> Reading:
