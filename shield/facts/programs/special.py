@@ -12,6 +12,7 @@ from shield.facts.programs.connected import CONNECTED
 from shield.facts.programs.editors import EDITORS
 from shield.facts.programs.file_tools import FILE_TOOLS
 from shield.facts.programs.finders import FINDERS
+from shield.facts.programs.frameworks import FRAMEWORKS
 from shield.facts.programs.git.commands import GIT
 from shield.facts.programs.interpreters import INTERPRETERS
 from shield.facts.programs.invocation import Invocation, Special
@@ -116,6 +117,7 @@ SPECIALS: Mapping[str, Special] = MappingProxyType(
         **EDITORS,
         **FILE_TOOLS,
         **FINDERS,
+        **FRAMEWORKS,
         **GIT,
         **INTERPRETERS,
         **LANGUAGE,
