@@ -28,6 +28,7 @@ from shield.facts.shell.grammar.script import (
     Word,
     literal,
 )
+from shield.facts.shell.lines import line_variable
 from shield.facts.shell.printed import printed, thinned
 from shield.facts.shell.record import Record, TooMuchError
 from shield.facts.shell.redirects import read_redirects
@@ -227,7 +228,7 @@ class Line:
                 piped=True,
                 fetched=inner.fetched or any(Operation.NETWORK in fact.operations for fact in commands[seen:]),
                 fed=output if isinstance(output, str) else None,
-                whole=reads_nothing_else(following),
+                whole=reads_nothing_else(following) or line_variable(following) is not None,
                 names=names,
                 numbers=isinstance(output, Number) and output.natural,
             )
