@@ -22,6 +22,7 @@ from shield.facts.programs.packages import PACKAGES
 from shield.facts.programs.pagers import PAGERS
 from shield.facts.programs.patching import PATCHING
 from shield.facts.programs.project import PROJECT
+from shield.facts.programs.pyproject import PYPROJECT
 from shield.facts.programs.queries import QUERIES
 from shield.facts.programs.reading import Value
 from shield.facts.programs.revealing import REVEALING
@@ -127,6 +128,7 @@ SPECIALS: Mapping[str, Special] = MappingProxyType(
         **PAGERS,
         **PATCHING,
         **PROJECT,
+        **PYPROJECT,
         **REVEALING,
         **STORED,
         **TOOLCHAIN,
