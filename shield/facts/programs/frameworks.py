@@ -130,10 +130,13 @@ def _lies_here(text: str, call: Invocation) -> bool:
     if found is None or found["name"] in sys.stdlib_module_names or found["name"] in _LOADED:
         return False
     place = call.context.place
-    names = (text.partition(":")[0],) if file else (f"{found['name']}.py", found["name"])
+    module = text.partition(":")[0]
+    stem = module.replace(".", "/")
+    # A directory without `__init__.py` stands behind what is installed by its name (PEP 420).
+    names = (module,) if file else (f"{stem}.py", f"{stem}/__init__.py")
     for base in call.context.bases:
         stats = [resolve_path(f"./{name}", place, base=base, expand_tilde=False).stat for name in names]
-        if not any(stat is not None and stat.kind in (FileKind.FILE, FileKind.DIRECTORY) for stat in stats):
+        if not any(stat is not None and stat.kind is FileKind.FILE for stat in stats):
             return False
     return True
 

@@ -31,8 +31,8 @@ _HOME = """
 """
 # Shells of which it is known what they read.
 STARTED = frozenset(("bash", "dash", "sh", "zsh"))
-# They name further ones.
-_NAMING = ("BASH_ENV", "ENV", "ZDOTDIR")
+# They name further ones, or a file that an interactive shell cuts short.
+_NAMING = ("BASH_ENV", "ENV", "HISTFILE", "HISTFILESIZE", "HISTSIZE", "SAVEHIST", "ZDOTDIR")
 
 
 def start_of(told: Mapping[str, str], place: Place) -> Start:

@@ -9,6 +9,7 @@ from shield.facts.place import Place
 from shield.facts.programs.forwarding import forwarded
 from shield.facts.programs.invocation import Context, read_invocation
 from shield.facts.programs.leading import mention_within
+from shield.facts.programs.managed import managed
 from shield.facts.programs.model import Use
 from shield.facts.programs.reading import Nested, NestedKind, PathUse, Reading, Value
 from shield.facts.programs.scripts import run_file
@@ -196,6 +197,7 @@ def _read(called: Called, words: tuple[Value, ...], place: Place, state: State, 
         reading.run(RunsCode.WORKSPACE)
     if found.origin in _FOREIGN and found.file is not None:
         run_file(reading, found.file, words, context)
+        managed(reading, Value(text=found.file), words)
     if model is None or found.origin not in _OURS:
         # Another file of this name may do anything with its arguments.
         _open(words, reading, place, state)
