@@ -51,6 +51,7 @@ def test_start_up_files_are_code_where_no_sandbox_bounds_it(line):
      # start-up files of the line's own, or other ones
      "HOME=. bash -lc ls", "HOME=$PWD; bash -lc ls", "export HOME=/tmp; bash -lc ls", "unset HOME; bash -lc ls", "env HOME=. bash -lc ls",
      "env -i bash -lc ls", "env -u HOME bash -lc ls", "read -r HOME < src/a.py; bash -lc ls", "ENV=./x.sh sh -lc ls", "BASH_ENV=./x.sh bash -lc ls",
+     "HISTFILE=src/a.py HISTFILESIZE=0 bash -ic ls", "export HISTFILE=src/a.py; bash -ic ls",
      "ZDOTDIR=. zsh -c ls", "export ZDOTDIR=src; zsh -lc ls", "bash --rcfile x.sh -ic ls", "bash --init-file x.sh -ic ls", "bash -lc ls; HOME=. bash -lc ls",
      "echo ./x.sh >> ~/.profile; bash -lc ls", "cp x.sh ~/.bash_profile && bash -lc ls", "ln -s $PWD/x.sh ~/.bashrc; bash -ic ls",
      # what it reads besides the line, or in another way
