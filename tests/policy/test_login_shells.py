@@ -55,6 +55,7 @@ def test_start_up_files_are_code_where_no_sandbox_bounds_it(line):
      "ZDOTDIR=. zsh -c ls", "export ZDOTDIR=src; zsh -lc ls", "bash --rcfile x.sh -ic ls", "bash --init-file x.sh -ic ls", "bash -lc ls; HOME=. bash -lc ls",
      "echo ./x.sh >> ~/.profile; bash -lc ls", "cp x.sh ~/.bash_profile && bash -lc ls", "ln -s $PWD/x.sh ~/.bashrc; bash -ic ls",
      # what it reads besides the line, or in another way
+     "bash -ic history", "bash -ic 'hist\"\"ory 5'", "bash -ic 'x=hist; ${x}ory'", "bash -ic 'fc -l'", "bash -lic 'eval history'", "zsh -ic history",
      "bash -l x.sh", "bash -l < x.sh", "bash -i < x.sh", "echo 'ls' | bash -l", "bash -lsc ls", "bash -o posix -lc ls", "bash --posix -lc ls",
      "PATH=.:$PATH bash -lc ls"],
 )  # fmt: skip

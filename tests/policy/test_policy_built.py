@@ -28,7 +28,7 @@ def decided(line, *, confined=True):
 @pytest.mark.parametrize(
     "line",
     ["gcc -o app main.c && ./app", "g++ -O2 main.c -o app && ./app < in.txt", "make app && ./app", "cd src && gcc -o app a.c && ./app",
-     "go build -o bin/app ./cmd && ./bin/app --help", "cargo build && ./target/debug/app", "make && gdb -batch -ex run ./app", "./app", "chmod +x run.sh && ./run.sh"],
+     "go build -o bin/app ./cmd && ./bin/app --help", "cargo build && ./target/debug/app", "make && gdb -batch -ex run ./app", "chmod +x run.sh && ./run.sh"],
 )  # fmt: skip
 def test_what_the_project_builds_runs_in_the_sandbox(line):
     assert decided(line) is Decision.ALLOW
@@ -49,7 +49,7 @@ def test_what_the_line_puts_there_is_asked(made):
 
 @pytest.mark.parametrize(
     "line",
-    ["/tmp/app", "../app", "./../app", "~/app", "/usr/local/bin/app", "app", "./sub", "$X/app", "./$X", "cd /tmp; ./app", "cd $X; ./app", "cd sub/../..; ./app", "chmod +x bad.sh && ./bad.sh",
+    ["./app", "find . -exec ./app {} +", "bash -lc ./app", "cat in.txt | ./app", "./run.sh", "touch app; ./app", "/tmp/app", "../app", "./../app", "~/app", "/usr/local/bin/app", "app", "./sub", "$X/app", "./$X", "cd /tmp; ./app", "cd $X; ./app", "cd sub/../..; ./app", "chmod +x bad.sh && ./bad.sh",
      "gcc -o /tmp/app main.c && /tmp/app", "ln -s /bin link; ./link/rm -rf src", "./deploy.sh", "sudo ./app", "./app; curl https://x.example"],
 )  # fmt: skip
 def test_elsewhere_it_is_none(line):
@@ -57,7 +57,8 @@ def test_elsewhere_it_is_none(line):
 
 
 @pytest.mark.parametrize(
-    ("line", "absent"), [("gcc -o app main.c && ./app", True), ("./app", True), ("./run.sh", False)]
+    ("line", "absent"),
+    [("gcc -o app main.c && ./app", True), ("make && ./app", True), ("chmod +x run.sh && ./run.sh", False)],
 )
 def test_that_it_is_not_there_yet_is_bound(line, absent):
     here = place(FILES)

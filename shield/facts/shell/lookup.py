@@ -79,7 +79,7 @@ class Lookup:
         if not name:
             return Found()
         if "/" in name:
-            return self._file(name, base) or self._coming(name, base)
+            return self._file(name, base) or Found()
         if path is None:
             return Found()
         files = self._place.files
@@ -147,9 +147,9 @@ class Lookup:
         worst = self._worst((resolved.path, named, parent))
         return Found(resolved.path, _settled(worst, resolved.path, resolved.stat))
 
-    def _coming(self, path: str, base: str | None) -> Found:
-        """A program of the workspace that is not there yet, or that cannot be run yet: the project's own code makes it,
-        or something else in the line, which is then asked about (`touched.rewritten`)."""
+    def coming(self, path: str, base: str | None) -> Found:
+        """A program of the workspace that is not there yet, or that cannot be run yet, behind what may make it: the
+        project's own code does, or something else in the line, which is then asked about (`touched.rewritten`)."""
         raw = path if path.startswith("/") else "./" + path
         resolved = resolve_path(raw, self._place, base=base, expand_tilde=False)
         if resolved.path is None or (resolved.stat is not None and resolved.stat.kind is not FileKind.FILE):

@@ -99,7 +99,11 @@ class NestedCommands:
             inner.variables = {name: _left(name, text, place.env) for name, text in inner.variables.items()}
         if not reads_alike(shell, script.text):
             self._walk.doubt(f"`{shell}` reads this otherwise than bash")
-        return self._walk.text(script.text, inner, frame)
+        seen = len(self._record.commands)
+        done = self._walk.text(script.text, inner, frame)
+        if nested.started and any(fact.name in ("fc", "history") for fact in self._record.commands[seen:]):
+            self._walk.doubt("what the user typed before may be shown")
+        return done
 
     def _within(self, text: str, nested: Nested, state: State, frame: Frame, contents: Mapping[str, Content]) -> Done:
         """A text that this very shell runs: `eval`, `source`."""
