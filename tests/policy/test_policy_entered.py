@@ -60,6 +60,38 @@ def test_another_way_to_look_for_programs_is_none(line):
     assert reading_policy(line, FILES, confined=True) is not Decision.ALLOW
 
 
+@pytest.mark.parametrize(
+    "script",
+    ["ls() { rm -rf ~/x; }\n", "alias ls=x\n", "PATH=/tmp/evil:$PATH\n", "VIRTUAL_ENV=/tmp/evil\n", "rm -rf src\n", "cd /tmp\n", "set -a\n", "LD_PRELOAD=./x\nexport LD_PRELOAD\n", ". ./x.sh\n",
+     "$(./x)\n", "VIRTUAL_ENV_PROMPT=$(./x)\n", 'PS1="(`./x`) ${PS1:-}"\n', "VIRTUAL_ENV='/home/user/ws/.venv'; ls() { :; }\n", "export PATH; cd /tmp\n", "trap ./x EXIT\n", "ls ()\n"],
+)  # fmt: skip
+def test_a_script_that_does_more_than_enter_is_any_script(script):
+    for text_ in (ACTIVATE + script, script + ACTIVATE, script):
+        here = FILES | {".venv/bin/activate": text(text_)}
+        assert reading_policy("source .venv/bin/activate && ls", here, confined=True) is not Decision.ALLOW
+
+
+def test_what_the_line_has_set_before_may_be_looked_in():
+    for before in (
+        "_OLD_VIRTUAL_PATH=/tmp/evil; ",
+        "export _OLD_VIRTUAL_PATH=/tmp/evil; ",
+        "_OLD_VIRTUAL_PATH=/tmp/evil ",
+        "hash() { ls; }; ",
+    ):
+        assert reading_policy(f"{before}source .venv/bin/activate && ls", FILES, confined=True) is not Decision.ALLOW
+
+
+@pytest.mark.parametrize(
+    "lines",
+    ['case "$(uname)" in\n    CYGWIN*|MSYS*|MINGW*)\n        VIRTUAL_ENV=$(cygpath /home/user/ws/.venv)\n        export VIRTUAL_ENV\n        ;;\n    *)\n        export VIRTUAL_ENV=/home/user/ws/.venv\n        ;;\nesac\n',
+     'if [ -z "${VIRTUAL_ENV_DISABLE_PROMPT:-}" ] ; then\n    _OLD_VIRTUAL_PS1="${PS1:-}"\n    PS1="(.venv) ${PS1:-}"\n    export PS1\n    VIRTUAL_ENV_PROMPT="(.venv) "\nfi\n',
+     'VIRTUAL_ENV_PROMPT=.venv\nPS1="("my-app") ${PS1:-}"\n', "VIRTUAL_ENV='/home/user/ws/.venv'\n"],
+)  # fmt: skip
+def test_what_venv_writes_is_known(lines):
+    here = FILES | {".venv/bin/activate": text(ACTIVATE + lines)}
+    assert reading_policy("source .venv/bin/activate && ls", here, confined=True) is Decision.ALLOW
+
+
 def test_what_reaches_further_counts_as_the_workspaces():
     found = {
         c.name: c.runs_code

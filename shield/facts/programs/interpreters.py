@@ -68,8 +68,8 @@ def _shell(call: Invocation) -> bool:
         reading.run(RunsCode.WORKSPACE)  # no more than that: a sandbox bounds it
     if string and words:
         reading.operations.add(Operation.EXECUTE)
-        own = start is Start.OWN
-        reading.nested.append(Nested(kind=NestedKind.SHELL, words=tuple(words), via=(call.name,), started=own))
+        started |= start is Start.OWN
+        reading.nested.append(Nested(kind=NestedKind.SHELL, words=tuple(words), via=(call.name,), started=started))
         return True
     if not words:
         fed_code(call)
