@@ -833,7 +833,11 @@ def test_ordinary_calls_are_not_blocked(kind, payload):
 
 
 def test_a_process_that_is_not_known_needs_a_person():
-    for line in ("kill $P", "systemctl --user stop $UNIT", "renice 19 $P", "docker kill $(docker ps -q)", "gdb -p $P"):
+    assert (run("kill $P").decision, run("kill $P").rule) == (
+        Decision.ESCALATE,
+        "default",
+    )  # no number, for all it says
+    for line in ("systemctl --user stop $UNIT", "renice 19 $P", "docker kill $(docker ps -q)", "gdb -p $P"):
         assert (run(line).decision, run(line).rule) == (Decision.ESCALATE, "protection.process"), line
 
 

@@ -80,6 +80,7 @@ The full runs stand in [the evidence](../evidence.md).
 - **What a program does by itself.** A program that Shield has a model of is judged by the model. Where the installed one is another, or has a hole, the model is wrong.
 - **Meaning.** Facts say that a file is written, not that the text in it is a lie.
 - **A shell with settings of its own.** The line is judged for `bash -c` with the environment that Shield gives it. A host that keeps one shell open, or reads start-up files with aliases, runs something else.
+- **The user's start-up files.** `bash -lc LINE`, `bash -ic LINE` and `zsh -c LINE` run them first. They are not read. Where they and the home folder lie outside the workspace and the temporary folder, `HOME` is the user's, neither `ENV`, `BASH_ENV` nor `ZDOTDIR` is set and the session has written nothing beside the workspace, they count as code that a sandbox has to hold, like the project's, and the line is judged as any. It is trusted that they move to no other folder and leave names such as `ls` their meaning: no relative folder in `PATH`, no function or alias that does another thing. Writing them is asked.
 - **Files that git ignores.** `git checkout`, `merge`, `pull` and `stash pop` go ahead at `confined`. They keep uncommitted work, but git overwrites an ignored file that the other branch tracks without a word.
 - **Between judging and running.** Files that decide the verdict are bound to it and looked at again; a process outside the sandbox that changes others meanwhile is not seen.
 

@@ -120,6 +120,9 @@ def _program(command: CommandFact, place: Place) -> Iterator[FileIdentity]:
     if command.program is None:
         return
     stat = _stat(command.program, place)
+    if stat is None and command.origin is Origin.WORKSPACE:
+        yield from _target(command.program, place)  # the line's own commands make it first
+        return
     if stat is None or stat.kind is not FileKind.FILE:
         raise _MovedError
     # A program that only root can change is bound by what any change of it changes, without reading all of it.

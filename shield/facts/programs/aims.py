@@ -16,14 +16,18 @@ __all__ = ["Aim", "aim", "only_signals"]
 _NUMBER = re.compile(r"[+-]?0*(\d{1,10})\Z")
 _SIGNAL = re.compile(r"-(?:SIG)?[A-Z][A-Z0-9]{2,}\Z")
 _NUMBERS = re.compile(r"\d+")
+# `-p 7`, `-fp7`, `--pid=7`, `--attach`, and lldb's `-n NAME`, `-w`; as a word of its own in what they are told.
+_ATTACHING = re.compile(r"-[A-Za-z]*p(?!ty\b)|--p|-[nw]\Z|.*\b(?:attach|target|connect|gdb-remote)", re.DOTALL)
 _OF_PROCESS = re.compile(r"-[A-Za-z]*[pPu]|--(?:pid|pgid|pgrp|uid|user)\b")
 _OWN_WORD = re.compile(r"-(?:SIG)?[A-Z0-9]+|%\d+|\d+|\$!")
+# INVARIANT: where such a word may be more than numbers, the facts list it as unknown.
+_FOUND = re.compile(r"\$\(|`|\$\{?[A-Za-z_]")
 _PARENT = frozenset(("$PPID", "${PPID}"))
 _FORWARDED = frozenset(("kill", "pkill", "killall", "systemctl"))
 _SIGNALLING = frozenset(("kill", "pkill", "killall"))
 _SYSTEM = (Origin.SYSTEM, Origin.BUILTIN)
 # What starts the command here, as a child of its own. A service that is asked to start it would do so elsewhere.
-_STARTING = frozenset(("bash", "command", "dash", "env", "exec", "nice", "nohup", "sh", "time", "timeout"))
+_STARTING = frozenset(("bash", "command", "dash", "env", "exec", "nice", "nohup", "sh", "time", "timeout", "xargs"))
 _CAUTIOUS = frozenset({Operation.EXECUTE, Operation.READ, Operation.WRITE, Operation.NETWORK, Operation.DELETE})
 
 
@@ -81,9 +85,9 @@ def only_signals(command: CommandFact) -> bool:
 
 
 def _names_all(command: CommandFact) -> bool:
-    """Whether no word is unknown but `$!`, the number of what the shell has just started."""
+    """Whether no word is unknown but numbers of processes: `$!`, and what programs print that print nothing else."""
     if command.dynamic is Dynamic.ARGUMENT and command.name == "kill":
-        return all(_OWN_WORD.fullmatch(word) for word in command.argv[1:])
+        return all(_OWN_WORD.fullmatch(word) or _FOUND.match(word) for word in command.argv[1:])
     return command.dynamic is Dynamic.NONE
 
 
@@ -194,6 +198,16 @@ def _attach(words: Sequence[str]) -> Aim:
     return Aim(pids=_numbers(words), unsure=True)
 
 
+def _debug(words: Sequence[str]) -> Aim | None:
+    """The same of those that mostly start a program of their own: by an option they attach, gdb by a second operand."""
+    alone = not any(_ATTACHING.match(word) or word.isdigit() for word in words)
+    return None if alone else _attach(words)
+
+
+def _trace(words: Sequence[str]) -> Aim | None:
+    return _attach(words) if any(_ATTACHING.match(word) for word in words) else None
+
+
 def _inspect(words: Sequence[str]) -> Aim:
     return Aim(pids=_numbers(words))
 
@@ -279,7 +293,9 @@ _TABLE: tuple[tuple[str, Callable[[Sequence[str]], Aim | None]], ...] = (
     ("killall", _killall),
     ("skill snice slay", _skill),
     ("killall5", _all),
-    ("gdb lldb strace ltrace xkill gcore py-spy pyrasite pyrasite-shell reptyr jattach", _attach),
+    ("gdb lldb", _debug),
+    ("strace ltrace", _trace),
+    ("xkill gcore py-spy pyrasite pyrasite-shell reptyr jattach", _attach),
     ("perf bpftrace memray nsenter criu pstack eu-stack pmap pldd pwdx gstack", _inspect),
     ("prlimit ionice chrt taskset uclampset cpulimit schedtool coredumpctl", _adjust),
     ("renice", _renice),

@@ -57,6 +57,8 @@ _FIND_NARROWS = frozenset(_FIND_NARROWS_TEXT.split())
 
 # What xargs adds where that is not known.
 _TAKEN = Value(text="$(xargs)", known=False, many=True, bare="")
+_NUMBER = Value(text="$(xargs)", known=False, number=True, bare="")
+_NUMBERS = _TAKEN._replace(numbers=True)
 
 
 def _find(call: Invocation) -> bool:
@@ -184,6 +186,8 @@ def _find_exec(
 
 
 _REPLACING = ("-I", "-J", "-i", "--replace")
+# By these it reads something else, or takes it apart in another way.
+_OTHERWISE = ("-a", "--arg-file", "-R", "--process-slot-var", "-d", "--delimiter", "-0", "--null")
 _LIMITING = ("-L", "-l", "--max-lines", "-n", "--max-args")
 
 
@@ -192,12 +196,13 @@ def _xargs(call: Invocation) -> bool:
     marks, appends = _marks(call)
     words = call.operands or [Value(text="echo", head="echo")]
     named = _named(call)
+    counted = call.context.numbers and not (call.arguments.foreign or call.arguments.has(*_OTHERWISE))
     if marks:
-        call.command([_filled(word, marks, named) for word in words])
+        call.command([_filled(word, marks, _NUMBER if counted else named) for word in words])
     if not appends:
         return True
     if named is None:
-        call.command([*words, _TAKEN])
+        call.command([*words, _NUMBERS if counted else _TAKEN])
         return True
     if not call.arguments.has("-r", "--no-run-if-empty"):
         call.command(list(words))  # of an empty list it is started once, without a name

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from shield.facts.programs.invocation import Invocation
+from shield.facts.programs.managed import managed
 from shield.facts.programs.mention import mention
 from shield.facts.programs.model import Use
 from shield.facts.programs.reading import Value
@@ -42,6 +43,7 @@ def script_and_rest(call: Invocation, operands: list[Value], fed: Callable[[Invo
         call.reading.code = True
     program = "python" if call.name.startswith("coverage") else call.name
     run_script(call.reading, operands[0], program, operands[1:], call.context)
+    managed(call.reading, operands[0], operands[1:])
     arguments(call, operands[1:])
 
 

@@ -19,6 +19,7 @@ from shield.facts.programs.model import Use
 from shield.facts.programs.perl_proof import perl_proven, plain_operand, plain_split
 from shield.facts.programs.python.program import PYTHON
 from shield.facts.programs.reading import Nested, NestedKind, Value
+from shield.facts.programs.startup import STARTED, Start, start_of
 from shield.types import Access, Operation, RunsCode
 
 __all__ = ["INTERPRETERS"]
@@ -29,7 +30,7 @@ def _shell(call: Invocation) -> bool:
     reading, words = call.reading, list(call.words)
     if len(words) == 1 and words[0].fixed and words[0].text in ("--version", "--help"):
         return True  # `-h` and `-V` are options that change how it reads what it is fed
-    string = False
+    string = started = False
     while words:
         word = words[0]
         text = word.text
@@ -41,7 +42,8 @@ def _shell(call: Invocation) -> bool:
             words.pop(0)
             break
         if text in ("--noprofile", "--norc", "--posix", "--restricted", "--login", "--verbose", "--noediting"):
-            reading.code |= text in ("--login", "--posix")
+            reading.code |= text == "--posix"
+            started |= text == "--login"
             words.pop(0)
         elif text in ("--rcfile", "--init-file"):
             reading.code = True
@@ -50,17 +52,24 @@ def _shell(call: Invocation) -> bool:
             words = words[2:]
         elif text.startswith(("-", "+")) and len(text) > 1:
             string |= "c" in text
-            # -i and -l read start-up files, -s reads standard input; each `o` takes a word, and `keyword`, say, makes
-            # assignments of later words
+            # -s reads standard input; each `o` takes a word, and `keyword`, say, makes assignments of later words
             names = words[1 : 1 + text.count("o")]
             settles = all(name.fixed and name.text in _SETTINGS for name in names) and not text.startswith("--")
-            reading.code |= bool(set(text[1:]) - set("ceuxfnvo")) or not settles
+            reading.code |= bool(set(text[1:]) - set("ceilux" if call.name == "zsh" else "ceilfnouvx")) or not settles
+            started |= bool({"i", "l"} & set(text))
             words = words[1 + text.count("o") :]
         else:
             break
+    start = Start.NOTHING
+    if started or call.name == "zsh":  # that one reads some in any case
+        start = start_of(call.context.told, call.context.place)
+        reading.code |= start is Start.OTHERS or call.name not in STARTED or (started and not (string and words))
+    if start is Start.OWN:
+        reading.run(RunsCode.WORKSPACE)  # no more than that: a sandbox bounds it
     if string and words:
         reading.operations.add(Operation.EXECUTE)
-        reading.nested.append(Nested(kind=NestedKind.SHELL, words=tuple(words), via=(call.name,)))
+        started |= start is Start.OWN
+        reading.nested.append(Nested(kind=NestedKind.SHELL, words=tuple(words), via=(call.name,), started=started))
         return True
     if not words:
         fed_code(call)

@@ -20,7 +20,8 @@ class Context(NamedTuple):
     """Where the invocation stands. `bases`: the directories it may run in (None: anywhere). `piped`: another command
     or a here-document feeds it; `fetched`: what feeds it came from the network; `stdin`: what feeds it, where that is a
     constant text; `whole`: this command, and no other before it, reads that from its first byte; `opened`: the file,
-    resolved, that this command alone reads so; `names`: what feeds it is a list of names;
+    resolved, that this command alone reads so; `names`: what feeds it is a list of names,
+    `numbers`: of integers, zero or more, apart by blanks;
     `told`: variables of its environment that the line sets, where their values are known."""
 
     place: Place
@@ -31,6 +32,7 @@ class Context(NamedTuple):
     whole: bool = False
     opened: str | None = None
     names: Listing | None = None
+    numbers: bool = False
     told: Mapping[str, str] = MappingProxyType({})
 
     @property

@@ -39,6 +39,7 @@ class Value(NamedTuple):
     number: bool = False  # an integer of unknown value, zero or more: neither an option nor a path of its own making
     unset: "tuple[Value, ...] | None" = None
     digits: bool = False  # what is not known of it is integers and nothing else: `-j$(nproc)`
+    numbers: bool = False  # any number of words, each an integer of unknown value, zero or more: `$(pgrep x)`
 
     @property
     def shown(self) -> str:
@@ -106,6 +107,7 @@ class Nested:
     file: str | None = None  # the resolved path of the script, where it is a file
     without: tuple[str, ...] | None = ()  # variables that it does not get; None: it gets none but `assignments`
     standard: bool = False  # it is looked up in the system's own directories, whatever PATH is
+    started: bool = False  # start-up files have run before it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,7 @@ from shield.facts.programs.connected import CONNECTED
 from shield.facts.programs.editors import EDITORS
 from shield.facts.programs.file_tools import FILE_TOOLS
 from shield.facts.programs.finders import FINDERS
+from shield.facts.programs.frameworks import FRAMEWORKS
 from shield.facts.programs.git.commands import GIT
 from shield.facts.programs.interpreters import INTERPRETERS
 from shield.facts.programs.invocation import Invocation, Special
@@ -21,11 +22,13 @@ from shield.facts.programs.packages import PACKAGES
 from shield.facts.programs.pagers import PAGERS
 from shield.facts.programs.patching import PATCHING
 from shield.facts.programs.project import PROJECT
+from shield.facts.programs.pyproject import PYPROJECT
 from shield.facts.programs.queries import QUERIES
 from shield.facts.programs.reading import Value
 from shield.facts.programs.revealing import REVEALING
 from shield.facts.programs.stored import STORED
 from shield.facts.programs.toolchain import TOOLCHAIN
+from shield.facts.programs.tracing import TRACING
 from shield.facts.programs.transfer import TRANSFER
 from shield.facts.programs.upward import UPWARD
 from shield.facts.programs.wrapping import WRAPPING
@@ -49,7 +52,13 @@ def _ps(call: Invocation) -> bool:
     users = [after for word, after in pairwise(call.words) if word.fixed and _PS_USER.fullmatch(word.text)]
     words = [word for word in call.operands if not any(word is user for user in users)]
     words += [first] if first is not None and bundle else []
-    shows = any("e" in word.text if word.fixed else not word.number for word in words)
+    shows = any("e" in word.text for word in words if word.fixed)
+    if any(not (word.fixed or word.number or word.numbers) for word in words):
+        call.reading.unknown.append("what `ps` shows is not known")
+    elif all(word.fixed or word.number or word.numbers for word in call.words):
+        # Numbers are those of processes, however many there are.
+        call.reading.loose = False
+        call.reading.paths = [use for use in call.reading.paths if not use.value.numbers]
     given = {option.name for option, value in call.arguments.given if option.name != "-t" or value is None}
     shows |= not bundle and "-e" in given and not given.isdisjoint(("-x", "-t"))
     columns = call.arguments.values("-o", "--format")
@@ -109,6 +118,7 @@ SPECIALS: Mapping[str, Special] = MappingProxyType(
         **EDITORS,
         **FILE_TOOLS,
         **FINDERS,
+        **FRAMEWORKS,
         **GIT,
         **INTERPRETERS,
         **LANGUAGE,
@@ -118,9 +128,11 @@ SPECIALS: Mapping[str, Special] = MappingProxyType(
         **PAGERS,
         **PATCHING,
         **PROJECT,
+        **PYPROJECT,
         **REVEALING,
         **STORED,
         **TOOLCHAIN,
+        **TRACING,
         **TRANSFER,
         **UPWARD,
         **WRAPPING,

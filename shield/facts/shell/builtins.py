@@ -189,9 +189,10 @@ def _printf(call: Invocation) -> bool:
 
 
 def _kill(call: Invocation) -> bool:
-    """`$!` is a process that this very line started; any other number that is not known may be anyone's."""
+    """`$!` is a process that this very line started, `$(pgrep x)` are some by number; of another word it is not known
+    whose they are, nor whether it is all of them."""
     call.reading.operations.add(Operation.EXECUTE)
-    if any(not word.fixed and word.text != "$!" for word in call.words):
+    if any(not (word.fixed or word.number or word.numbers) for word in call.words):
         call.reading.unknown.append("which process is killed is not known")
     return True
 

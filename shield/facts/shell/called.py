@@ -35,12 +35,16 @@ class Names:
         self._lookup = Lookup(place)
         self.functions: set[str] = set()
 
-    def called(self, text: str, state: State, frame: Frame, *, path: str | None) -> Called:
-        """What `text` calls here. `path`: what PATH holds, None where that is not known."""
+    def called(self, text: str, state: State, frame: Frame, *, path: str | None, made: bool = False) -> Called:
+        """What `text` calls here. `path`: what PATH holds, None where that is not known. `made`: the project's own code
+        may have made it before."""
         if "//" in text:
             text = _SLASHES.sub("/", text)
         name = posixpath.basename(text.rstrip("/")) if "/" in text else text
         found = self._found(text, path, state, frame)
+        if made and found == Found() and "/" in text and not frame.elsewhere:
+            coming = {self._lookup.coming(text, base) for base in state.bases}
+            found = coming.pop() if len(coming) == 1 else found
         return Called(name, found, self._model(name, found))
 
     def _found(self, text: str, path: str | None, state: State, frame: Frame) -> Found:

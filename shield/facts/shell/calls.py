@@ -16,11 +16,12 @@ from shield.facts.shell.record import Record
 from shield.facts.shell.scopes import left, with_given
 from shield.facts.shell.scripted import Scripted
 from shield.facts.shell.variables import State, join
-from shield.types import Dynamic, Origin
+from shield.types import Dynamic, Origin, RunsCode
 
 __all__ = ["Calls"]
 
 # What they change holds for what is trapped, too.
+_SHELLS = frozenset(("bash", "dash", "sh", "zsh"))
 _STEERING = DECLARING | {".", "cd", "exec", "popd", "pushd", "set", "shopt", "source", "unset"}
 
 
@@ -111,7 +112,7 @@ class Calls:
         path = known_path if isinstance(known_path, str) and call.shown.get("PATH", known_path) == known_path else None
         if call.path is not None and words[0].text not in state.functions:
             path = call.path
-        called = self._names.called(words[0].text, state, frame, path=path)
+        called = self._names.called(words[0].text, state, frame, path=path, made=self._made())
         variables = {**state.variables, **call.contents}
         told = {name: text for name, text in variables.items() if isinstance(text, str) and name != "PATH"}
         reading = read_called(called, words[1:], self._record.place, state, frame._replace(told=told))
@@ -133,6 +134,13 @@ class Calls:
                 touched.trees(called.name, state.bases)
         self._nested.feed(called.name, call, state, frame)
         return done
+
+    def _made(self) -> bool:
+        """Whether a command before this one may have put a program of the project where it is now looked for."""
+        return any(
+            fact.name == "chmod" or (fact.runs_code is RunsCode.WORKSPACE and fact.name not in _SHELLS)
+            for fact in self._record.commands
+        )
 
     def _builtin(self, name: str, call: Call, reading: Reading, state: State, frame: Frame) -> Done:
         """What it does to the shell itself."""

@@ -3,7 +3,8 @@ Commands). Which branch is taken is never guessed at."""
 
 from collections.abc import Callable, Iterable
 
-from shield.facts.programs.reading import Reading, Value
+from shield.facts.programs.listing import split_up, taken_apart
+from shield.facts.programs.reading import Listing, Reading, Value
 from shield.facts.shell.braces import numbers
 from shield.facts.shell.conditions import read_condition
 from shield.facts.shell.content import calculated, content, content_of, pattern_of, secret_in
@@ -24,6 +25,7 @@ from shield.facts.shell.grammar.script import (
     RedirectNode,
     Test,
 )
+from shield.facts.shell.lines import line_variable
 from shield.facts.shell.variables import Content, Matching, Number, Secret, State, join
 from shield.types import Access
 
@@ -45,6 +47,8 @@ class Control:
 
     def command(self, node: Command, state: State, frame: Frame) -> Done:
         """Follow one compound command. Where its redirections fail nothing of it runs."""
+        if frame.whole and isinstance(node, Loop) and frame.names is not None:
+            return self._lines(node, frame.names, state, frame._replace(whole=False, opened=None))
         frame = frame._replace(whole=False, opened=None)
         if isinstance(node, Function | Coprocess) or not node.redirects:
             return self._followed(node, state, frame)
@@ -151,6 +155,26 @@ class Control:
             stay, leave = (asked.failure, asked.success) if node.until else (asked.success, asked.failure)
             after = self._walk.script(node.body, self._entered(stay, leave, start), inner)
             return leave, None if stay is None else after.either
+
+        return self._repeat(state, once, frame)
+
+    def _lines(self, node: Loop, names: Listing, state: State, frame: Frame) -> Done:
+        """A loop over names that another program prints, each on a line of its own."""
+        place, variable = self._walk.place, line_variable(node)
+        value = taken_apart(names, place, state.bases, nul=False)
+        # By another name, or from elsewhere, a program may read what it likes.
+        if variable is None or value is None or state.functions or state.searched:
+            return self._loop(node, state, frame)
+        tame = split_up(names, place, state.bases) is not None
+        item = Matching(value._replace(many=False, unset=None), state.bases, tame=tame)
+
+        def once(start: State, jumps: Jumps) -> tuple[State | None, State | None]:
+            inner = frame._replace(loop=jumps)
+            stay, leave = self._walk.script(node.condition, start, inner)
+            if stay is None:
+                return leave, None
+            self._walk.assign(variable, item, stay)
+            return leave, self._walk.script(node.body, stay, inner).either
 
         return self._repeat(state, once, frame)
 

@@ -15,8 +15,41 @@ _BASHISMS = re.compile(
 )
 
 
+# What zsh certainly reads as bash does (zshmisc(1), zshexpn(1)): plain words, patterns and texts in quotes, `|`, `&&`,
+# `||`, `;`, and output that is thrown away or joined. No variables (it does not split them), no `=name`, `~name`, `^`,
+# `#`, `!`, `**`, no groups (`*(e:…:)` runs code).
+_ZSH_PLAIN = re.compile(
+    r"(?:[A-Za-z0-9_./,:@%+?-]|\*(?!\*)|(?<=[A-Za-z0-9_-])=|(?<![^\s|&;])~(?=[/\s]|\Z)|'[^'\n]*'|\"[^\"$`\\!\n]*\""
+    r"|2>&1|[12&]?>>? ?/dev/null(?=[\s|&;]|\Z)|&&|\|\|?|;| )*\Z"
+)
+# Where it writes to a file and to a pipe, both get it.
+_ZSH_BOTH = re.compile(r"(?<!2)>>? ?/dev/null[^;|]*\|(?!\|)")
+# In front of a command: builtins of its own, or ones that do another thing than in bash, words of its grammar, and what
+# hides the command's name.
+_ZSH_OWN = re.compile(
+    r"(?:\A|[|&;])\s*(?:[%.-]|\w+=|[12&]?>|(?:alias|autoload|bg|bindkey|builtin|bye|cap|case|chdir|clone|command|compctl"
+    r"|coproc|declare|dirs|disable|do|done|echotc|echoti|else|emulate|enable|end|eval|exec|export|fc|fg|float|for|foreach"
+    r"|function|functions|getcap|getln|hash|history|if|integer|jobs|let|limit|local|log|logout|noglob|nocorrect|popd|print"
+    r"|private|pushd|pushln|r|read|readonly|rehash|repeat|sched|select|set|setcap|setopt|shift|source|stat|suspend|then"
+    r"|time|trap|ttyctl|typeset|ulimit|unalias|unfunction|unhash|unlimit|unset|unsetopt|until|vared|wait|whence|where"
+    r"|which|while|z[a-z]+)(?![\w./-]))"
+)
+_ZSH_ECHO = re.compile(r"\b(?:echo|printf)\b.*\\", re.DOTALL)  # what a backslash prints is another thing
+_ZSH_CD = re.compile(r"\bcd\b(?! +(?:[\w./~][\w./-]*|'[\w./][\w./ -]*'|\"[\w./][\w./ -]*\") *(?:\Z|[|&;]))", re.ASCII)
+_QUOTES = str.maketrans("", "", "'\"")
+
+
+def _zsh_alike(text: str) -> bool:
+    bare = text.translate(_QUOTES)
+    if any(wrong.search(each) for wrong in (_ZSH_OWN, _ZSH_BOTH) for each in (text, bare)):
+        return False
+    return not _ZSH_ECHO.search(text) and not _ZSH_CD.search(text) and _ZSH_PLAIN.match(text) is not None
+
+
 def reads_alike(shell: str, text: str) -> bool:
     """Whether the shell of this name does with `text` what bash does. sh may be bash or dash."""
     if shell == "bash":
         return True
-    return shell not in ("zsh", "ksh", "fish", "ash") and not _BASHISMS.search(text)
+    if shell == "zsh":
+        return _zsh_alike(text)
+    return shell not in ("ksh", "fish", "ash") and not _BASHISMS.search(text)

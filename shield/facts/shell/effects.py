@@ -21,7 +21,7 @@ from shield.facts.shell.variables import (
     Token,
     known_texts,
 )
-from shield.facts.shell.virtual import entered
+from shield.facts.shell.virtual import entered, only_enters
 
 __all__ = ["DECLARING", "carry_out"]
 
@@ -106,6 +106,8 @@ def _source(words: tuple[Value, ...], state: State, place: Place, shell: Shell) 
         shell.assign("VIRTUAL_ENV", environment, state)
         shell.assign("PATH", f"{environment}/bin:{path}" if isinstance(path, str) else None, state)
         state.searched = True
+        kept = any(name.startswith("_OLD_VIRTUAL") for name in (*state.variables, *place.env))
+        state.entered = not kept and not state.functions and only_enters(environment, place)
 
 
 # --- where the shell stands ------------------------------------------------------------------------------------------

@@ -73,6 +73,10 @@ def _piece(part: Part, state: State, shell: Shell, fields: Fields) -> None:
             fields.unknown(source, quoted=False)
     elif isinstance(found, Number) and not found.several and (state.split or part.quoted):
         fields.number(source, natural=found.natural, quoted=part.quoted, maybe=found.maybe, integer=True)
+    elif isinstance(found, Number) and found.natural and part.quoted:
+        fields.number(source, natural=True, quoted=True, maybe=found.maybe)
+    elif isinstance(found, Number) and found.natural and state.split:
+        fields.entries(Value(text=source, known=False, many=True, numbers=True))
     elif isinstance(found, Token) and (part.quoted or (state.split and not found.blank)):
         fields.number(source, natural=True, quoted=part.quoted, maybe=found.maybe, head=found.head)
     elif isinstance(found, Matching) and found.bases == state.bases and (part.quoted or (found.tame and state.split)):

@@ -34,9 +34,10 @@ class Jumps:
 
 class Frame(NamedTuple):
     """What feeds a command, what wraps it, how deep it is. `fed`: the constant text on its standard input, where that
-    is known; `opened`: the file that it is, resolved; `names`: the names of files that are listed there; `whole`: no
-    other command reads of it. `functions`: whether a name may be a function. `calls`: the functions that it is in;
-    `told`: what the line sets that it may have in its environment, where that is known."""
+    is known; `opened`: the file that it is, resolved; `names`: the names of files that are listed there; `numbers`:
+    integers are, zero or more; `whole`: no other command reads of it. `functions`: whether a name may be a function.
+    `calls`: the functions that it is in; `told`: what the line sets that it may have in its environment, where that is
+    known."""
 
     via: tuple[str, ...] = ()
     depth: int = 0
@@ -49,6 +50,7 @@ class Frame(NamedTuple):
     opened: str | None = None
     whole: bool = False
     names: Listing | None = None
+    numbers: bool = False
     loop: Jumps | None = None
     body: Jumps | None = None
     calls: tuple[str, ...] = ()

@@ -9,6 +9,7 @@ from shield.facts.place import Place
 from shield.facts.programs.forwarding import forwarded
 from shield.facts.programs.invocation import Context, read_invocation
 from shield.facts.programs.leading import mention_within
+from shield.facts.programs.managed import managed
 from shield.facts.programs.model import Use
 from shield.facts.programs.reading import Nested, NestedKind, PathUse, Reading, Value
 from shield.facts.programs.scripts import run_file
@@ -19,7 +20,7 @@ from shield.facts.shell.frame import Frame
 from shield.facts.shell.glob import directory_of
 from shield.facts.shell.pathuse import looks_like_path
 from shield.facts.shell.variables import State
-from shield.types import Access, Origin, RunsCode
+from shield.types import Access, Operation, Origin, RunsCode
 
 __all__ = ["read_called", "read_uncalled"]
 
@@ -184,16 +185,19 @@ def _read(called: Called, words: tuple[Value, ...], place: Place, state: State, 
         whole=frame.whole and frame.fed is not None,
         opened=frame.opened if frame.whole else None,
         names=frame.names if frame.whole else None,
+        numbers=frame.numbers and frame.whole,
         told=frame.told,
     )
     if model is not None:
         reading = read_invocation(name, model, words, context, _ALL_SPECIALS)
     else:
         reading = _unmodelled(name, words)
-    if found.origin in _FOREIGN or (state.searched and found.origin is not Origin.BUILTIN):
+    searched = state.searched and found.origin is not Origin.BUILTIN
+    if found.origin in _FOREIGN or (searched and not _spared(state, reading)):
         reading.run(RunsCode.WORKSPACE)
     if found.origin in _FOREIGN and found.file is not None:
         run_file(reading, found.file, words, context)
+        managed(reading, Value(text=found.file), words)
     if model is None or found.origin not in _OURS:
         # Another file of this name may do anything with its arguments.
         _open(words, reading, place, state)
@@ -206,6 +210,13 @@ def _read(called: Called, words: tuple[Value, ...], place: Place, state: State, 
     for text in reading.said:
         mention_within(reading, f" {text}", home=place.home)
     return reading
+
+
+def _spared(state: State, reading: Reading) -> bool:
+    """Whether a program that is not in the environment that was entered may be taken for the system's. By the time it
+    is started another one may lie there: then that is code of the workspace, as entering it was, and runs where that
+    may run. So only what reaches further than such code is judged as if it were."""
+    return state.entered and Operation.NETWORK not in reading.operations
 
 
 def _unmodelled(name: str, words: tuple[Value, ...]) -> Reading:

@@ -2,6 +2,7 @@
 
 import posixpath
 from collections.abc import Mapping
+from functools import reduce
 from itertools import zip_longest
 
 from shield.facts.paths import resolve_path
@@ -27,7 +28,8 @@ from shield.facts.shell.grammar.script import (
     Word,
     literal,
 )
-from shield.facts.shell.printed import printed
+from shield.facts.shell.lines import line_variable
+from shield.facts.shell.printed import printed, thinned
 from shield.facts.shell.record import Record, TooMuchError
 from shield.facts.shell.redirects import read_redirects
 from shield.facts.shell.scripted import OneParser, Scripted
@@ -35,7 +37,7 @@ from shield.facts.shell.settings import Settings
 from shield.facts.shell.simple import Simples, reads_nothing_else
 from shield.facts.shell.tilde import Mode
 from shield.facts.shell.touched import rewritten
-from shield.facts.shell.variables import OWN_VARIABLES, Content, Matching, State, join
+from shield.facts.shell.variables import OWN_VARIABLES, Content, Matching, Number, State, join
 from shield.types import Access, CommandFact, HostFact, Operation, Origin, PathFact
 
 __all__ = ["Line"]
@@ -211,7 +213,8 @@ class Line:
             done = self.command(pipeline.stages[0], state, frame)
             return Done(done.failure, done.success) if pipeline.negated else done
         commands = self._record.commands
-        inner = frame.apart()._replace(whole=False, opened=None, names=None)
+        inner = frame.apart()._replace(whole=False, opened=None, names=None, numbers=False)
+        output: Content = None
         for stage, following in zip_longest(pipeline.stages, pipeline.stages[1:]):
             seen = len(commands)
             self.command(stage, state.copy(), inner)
@@ -219,13 +222,15 @@ class Line:
             if following is None:
                 self._listing = names
                 break
-            output = self._printed(stage, seen, state)
+            left = thinned(output, commands[seen]) if len(commands) == seen + 1 else None
+            output = self._printed(stage, seen, state) or left
             inner = inner._replace(
                 piped=True,
                 fetched=inner.fetched or any(Operation.NETWORK in fact.operations for fact in commands[seen:]),
                 fed=output if isinstance(output, str) else None,
-                whole=reads_nothing_else(following),
+                whole=reads_nothing_else(following) or line_variable(following) is not None,
                 names=names,
+                numbers=isinstance(output, Number) and output.natural,
             )
         return Done(state, state)
 
@@ -316,6 +321,8 @@ class Line:
         if name is None or not facts or facts[-1].name != name or facts[-1].via != frame.via:
             return None
         output = printed(facts[-1], fed=None, base=None)
+        if output is None and len(facts) == seen + len(stages):
+            output = reduce(thinned, facts[seen + 1 :], printed(facts[seen], fed=None, base=None))
         return None if isinstance(output, str) else output
 
 

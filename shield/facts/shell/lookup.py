@@ -150,6 +150,19 @@ class Lookup:
         worst = self._worst((resolved.path, named, parent))
         return Found(resolved.path, _settled(worst, resolved.path, resolved.stat))
 
+    def coming(self, path: str, base: str | None) -> Found:
+        """A program of the workspace that is not there yet, or that cannot be run yet, behind what may make it: the
+        project's own code does, or something else in the line, which is then asked about (`touched.rewritten`)."""
+        raw = path if path.startswith("/") else "./" + path
+        resolved = resolve_path(raw, self._place, base=base, expand_tilde=False)
+        if resolved.path is None or (resolved.stat is not None and resolved.stat.kind is not FileKind.FILE):
+            return Found()
+        named = path if path.startswith("/") else posixpath.normpath(posixpath.join(base or "/", path))
+        parent = resolve_path(posixpath.dirname(named), self._place, base=None, expand_tilde=False).path
+        if parent is None or self._worst((resolved.path, named, parent)) is not Origin.WORKSPACE:
+            return Found()
+        return Found(resolved.path, Origin.WORKSPACE)
+
     def _worst(self, seen: tuple[str, ...]) -> Origin:
         return max([self._origin(item) for item in seen], key=_TRUST.index)
 

@@ -94,10 +94,16 @@ class NestedCommands:
         frame = frame.apart()._replace(calls=())
         inner = fresh(inner, contents, place.env)
         inner.positional = nested.words[2:]
-        inner.exact &= _KEEPING.issuperset(frame.via) and not frame.elsewhere
+        inner.exact &= _KEEPING.issuperset(frame.via) and not frame.elsewhere and not nested.started
+        if nested.started:
+            inner.variables = {name: _left(name, text, place.env) for name, text in inner.variables.items()}
         if not reads_alike(shell, script.text):
             self._walk.doubt(f"`{shell}` reads this otherwise than bash")
-        return self._walk.text(script.text, inner, frame)
+        seen = len(self._record.commands)
+        done = self._walk.text(script.text, inner, frame)
+        if nested.started and any(fact.name in ("fc", "history") for fact in self._record.commands[seen:]):
+            self._walk.doubt("what the user typed before may be shown")
+        return done
 
     def _within(self, text: str, nested: Nested, state: State, frame: Frame, contents: Mapping[str, Content]) -> Done:
         """A text that this very shell runs: `eval`, `source`."""
@@ -130,6 +136,11 @@ class NestedCommands:
                 started = fresh(state, call.contents, self._record.place.env)
                 started.exact = False  # it may be given parameters
                 self._walk.text(text, started, inner)
+
+
+def _left(name: str, content: Content, env: Mapping[str, str]) -> Content:
+    """What start-up files leave of a variable: what every shell begins with they are trusted with."""
+    return content if name in env and content == env[name] else None
 
 
 def _deprive(state: State, names: tuple[str, ...] | None, env: Mapping[str, str]) -> None:

@@ -6,11 +6,12 @@ import re
 from shield.facts.shell.variables import Content, Number, Token
 from shield.types import CommandFact, Dynamic, Origin, RunsCode
 
-__all__ = ["printed"]
+__all__ = ["printed", "thinned"]
 
 _OURS = (Origin.SYSTEM, Origin.BUILTIN, Origin.USER)
 # What fails prints nothing.
 _NATURAL = Number(natural=True, maybe=True)
+_SEVERAL = Number(natural=True, several=True, maybe=True)
 _TOKEN = Token(maybe=True)
 _PATH = Token(blank=True, maybe=True)
 _BLANK = re.compile(r"[\s*?\[\\]")
@@ -21,6 +22,16 @@ _STAMP = re.compile(
     r"\+(?:%[-0]?[YmdHMSsNjuwyCUVWGgFTRDI]|[A-Za-z0-9_.:/,@+])(?:%[-0]?[YmdHMSsNjuwyCUVWGgFTRDIz]|[\w.:/,@+-])*\Z",
     re.ASCII,
 )
+# Options of pgrep(1) and lsof(8) by which they print numbers of processes and nothing else.
+_PGREP = re.compile(r"-[finoux]+|-[uU][a-z_][a-z0-9_-]*")
+_LSOF = re.compile(r"-t|-[nP]+|-t?i(?:(?:tcp|TCP|udp|UDP|4|6)?(?::[0-9]+)?)|-sTCP:LISTEN|(?:tcp|TCP|udp|UDP)?:[0-9]+")
+# What leaves some of the lines out that it is fed, or puts them in order.
+_THINS = {
+    "head": re.compile(r"-n? ?[0-9]+"),
+    "tail": re.compile(r"-n? ?[0-9]+"),
+    "sort": re.compile(r"(?:-[nru]+)?"),
+    "uniq": re.compile(r""),
+}
 _COUNTING = frozenset((("-l",), ("-c",), ("-w",), ("-m",)))
 _COUNTS = frozenset(("-c", "-ci", "-ic", "-cE", "-cF", "-Ec", "-Fc"))
 _REVISION = re.compile(r"[A-Za-z0-9@][A-Za-z0-9_./@{}~^-]*\Z")
@@ -49,6 +60,19 @@ def printed(command: CommandFact, *, fed: str | None, base: str | None, path: Co
         return _PATH if base is None else base.rstrip("\n")
     text = fed if name == "cat" and not words else _text(name, words)
     return None if text is None or "\0" in text else text.rstrip("\n")
+
+
+def thinned(content: Content, command: CommandFact) -> Content:
+    """What is left of numbers that the command is fed and prints some of."""
+    known = command.origin in _OURS and command.runs_code is RunsCode.NONE and command.dynamic is Dynamic.NONE
+    form = _THINS.get(command.name)
+    words = " ".join(command.argv[1:])
+    if not isinstance(content, Number) or not known or command.assignments or command.redirects:
+        return None
+    if form is None or not form.fullmatch(words):
+        return None
+    one = command.name in ("head", "tail") and words.lstrip("-n ") == "1"
+    return content._replace(several=content.several and not one, maybe=True)
 
 
 def _text(name: str, words: tuple[str, ...]) -> str | None:
@@ -87,6 +111,12 @@ def _counted(name: str, words: tuple[str, ...]) -> Number | None:
             return None if any(word.startswith("-") for word in rest) else _NATURAL
         case "pgrep", (option, pattern) if option in ("-n", "-o", "-nx", "-ox", "-xn", "-xo"):
             return None if pattern.startswith("-") else _NATURAL
+        case "pgrep", (*options, pattern) if all(_PGREP.fullmatch(word) for word in options):
+            return None if pattern.startswith("-") else _SEVERAL
+        case "pidof", _ if words and all(_WORD.match(word) for word in words if word != "-x"):
+            return Number(natural=True, maybe=True) if words[0] == "-s" else _SEVERAL
+        case "lsof", _ if any(word.startswith("-t") for word in words) and all(map(_LSOF.fullmatch, words)):
+            return _SEVERAL
         case "tput", (what,) if what in ("cols", "lines", "colors"):
             return Number(maybe=True)  # of colours it may know none: -1
         case "expr", _ if len(words) % 2 and all(word.isdigit() for word in words[::2]):

@@ -134,6 +134,7 @@ class Settings:
     def _path(self, content: Content, state: State) -> None:
         """Directories of the system and of the workspace may be put into PATH: what then runs is looked for there."""
         state.variables["PATH"] = None
+        state.entered = False
         if not isinstance(content, str):
             state.doubt("`PATH` is assigned")
             return

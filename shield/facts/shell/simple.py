@@ -75,7 +75,7 @@ class Simples:
             if fed.stdin:
                 opened = self._opened(fed, state)
                 whole = (fed.text is not None or opened is not None) and reads_nothing_else(node)
-                frame = frame._replace(piped=True, fed=fed.text, opened=opened, whole=whole, names=None)
+                frame = frame._replace(piped=True, fed=fed.text, opened=opened, whole=whole, names=None, numbers=False)
         if not node.assignments and words:
             return self._calls.call(Call(words, given=given, fed=fed), state, frame)
         contents, shown = self._contents(node, state, frame)

@@ -150,6 +150,7 @@ class State:
     globs: bool = True
     vanishing: bool = False
     searched: bool = False  # PATH was given another value in the line
+    entered: bool = False  # and that is because the line entered an environment of the workspace
     previous: tuple[str | None, ...] = (None,)
     stack: tuple[tuple[str | None, ...], ...] = ()
     locals: frozenset[str] = frozenset()
@@ -173,6 +174,7 @@ class State:
             self.globs,
             self.vanishing,
             self.searched,
+            self.entered,
             self.previous,
             self.stack,
             self.locals,
@@ -302,6 +304,7 @@ def join(first: State | None, second: State | None, *, widen: bool = False) -> S
         first.globs and second.globs,
         first.vanishing or second.vanishing,
         first.searched or second.searched,
+        first.entered >= first.searched and second.entered >= second.searched and first.entered | second.entered,
         joined_bases(first.previous, second.previous),
         first.stack if first.stack == second.stack else (),
         first.locals | second.locals,

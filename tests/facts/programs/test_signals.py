@@ -64,7 +64,7 @@ def test_our_own_processes_are_blocked_at_every_level(line, isolation):
 @pytest.mark.parametrize(
     "line",
     [
-        'pkill "$x"', "kill $(cat x)", "xargs kill < x", "sudo pkill node", "docker exec web pkill node", "fuser -k 80/tcp",
+        'pkill "$x"', "sudo pkill node", "docker exec web pkill node", "fuser -k 80/tcp",
         "systemd-run kill 77", "gdb -p 77", "strace -p 77", "pkill n*",
     ],
 )  # fmt: skip
@@ -79,3 +79,60 @@ def test_a_program_of_that_name_is_none():
     assert only_signals(command)
     assert not only_signals(replace(command, origin="workspace"))
     assert not only_signals(replace(command, via=("ssh",)))
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["kill $(pgrep -f node)", "kill -9 $(lsof -ti:3000)", "kill $(lsof -t -i:8000)", "kill $(pidof node)", "pgrep node | xargs kill",
+     "lsof -ti tcp:3000 2>/dev/null | xargs -r kill -9", "pgrep -f node | head -1 | xargs kill", "pgrep node | xargs -I{} kill -9 {}",
+     "p=$(pgrep -f node); kill $p", 'p=$(pgrep -f node); [ -n "$p" ] && kill "$p"', "for p in $(pgrep node); do kill $p; done"],
+)  # fmt: skip
+def test_numbers_that_a_program_prints_are_numbers_of_processes(line):
+    _, found = facts(line)
+    assert not found.unknown
+    assert required_isolation(found) is Isolation.STATE_HIDDEN
+    assert needs(line, Isolation.STATE_HIDDEN) == {}
+    assert "protection.process" in needs(line, Isolation.NONE)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["kill $(cat x)", "env kill $(cat x)", "xargs kill < x", "cat x | xargs kill", "kill $p", "kill $(pgrep -l node)", "kill $(pgrep -a node)",
+     "kill $(pgrep -c node)", "kill $(pgrep -d- node)", "kill $(pgrep $x)", "kill $(pgrep node; echo -1)", "kill -$(pgrep node)", "kill -9 -$(pgrep -o node)",
+     "pgrep node | xargs -I{} kill -9 -{}", "pgrep node | xargs -d, kill", "pgrep node | xargs -a x kill", "pgrep node > a | xargs kill",
+     "pgrep node | sed s/^/-/ | xargs kill", "pgrep node | head -1 x | xargs kill", "pgrep node | sort x | xargs kill", "lsof -ti:3000 -F n | xargs kill",
+     "pgrep() { echo -1; }; kill $(pgrep node)", "(cat x; pgrep node) | xargs kill", "kill $(PATH=. pgrep node)"],
+)  # fmt: skip
+def test_what_may_be_another_word_is_not(line):
+    _, found = facts(line)
+    assert found.unknown or any(command.dynamic.value == "code" for command in found.commands)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["timeout $(pgrep node) ls", "xargs -n $(pgrep node) ls", "cat $(pgrep node)", "rm $(seq 3)", "head -n $(pgrep node)", "pgrep node | xargs rm",
+     "cat /proc/$(pgrep node)/environ", "pgrep node | xargs timeout", "pgrep node | xargs -I{} cat /proc/{}/environ"],
+)  # fmt: skip
+def test_numbers_are_words_like_others_to_other_programs(line):
+    _, found = facts(line)
+    loose = any(command.dynamic.value in ("code", "program") for command in found.commands)
+    assert loose or any(path.resolved is None for path in found.paths)
+
+
+def test_what_ps_is_told_of_processes_shows_no_environment():
+    for line in (
+        "ps -p $(pgrep -f node) -o pid,cmd",
+        "ps -o cmd -p $(pgrep node | head -1)",
+        "ps $(pgrep node)",
+        "pgrep node | xargs ps -o cmd -p",
+    ):
+        _, found = facts(line)
+        assert not found.unknown
+        assert not any("proc_environ" in path.categories for path in found.paths)
+    for line in ("ps $(cat x)", "ps $x"):
+        _, found = facts(line)
+        assert found.unknown
+        assert not any("proc_environ" in path.categories for path in found.paths)
+    for line in ("ps auxe", "ps -p $(pgrep node) e", "pgrep node | xargs ps e"):
+        _, found = facts(line)
+        assert any("proc_environ" in path.categories for path in found.paths)

@@ -84,7 +84,7 @@ TRICKS = [
     ("env -i", "env -i PATH=/tmp/x ls", "env -i ls"),
     ("the shell's own script", "bash x.sh", "bash -c 'ls -la'"),
     ("bash -c with a variable", 'bash -c "$REPLY"', "bash -c 'cat README.md'"),
-    ("bash -i", "bash -ic ls", "bash -ec ls"),
+    ("bash -i", "bash --rcfile x -ic ls", "bash -ec ls"),
     ("eval", 'eval "$(cat x)"', "eval ls -la"),
     ("unknown flag", "cat --frobnicate x", "cat -n x"),
     ("CR", "ls\r\nrm x", "ls\necho x"),

@@ -6,9 +6,11 @@ from types import MappingProxyType
 from shield.facts.programs.interpreted import arguments, fed_code, only_version, script_and_rest
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.leading import mention_value
+from shield.facts.programs.managed import managed
 from shield.facts.programs.model import Use
 from shield.facts.programs.python.judged import judge_python
 from shield.facts.programs.python.modules import run_module
+from shield.facts.programs.reading import Value
 from shield.facts.programs.scripts import language_of
 from shield.types import RunsCode
 
@@ -27,6 +29,8 @@ def _python(call: Invocation) -> bool:
         _code(call)
     elif modules:
         run_module(call, modules[0], call.operands)
+        if modules[0].fixed and modules[0].text == "django":
+            managed(call.reading, Value(text="manage.py"), call.operands)
     else:
         script_and_rest(call, call.operands, _fed)
     return True

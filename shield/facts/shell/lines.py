@@ -1,0 +1,136 @@
+"""`find … | while read -r f; do …; done`: a loop over the lines that a program prints, one name at a time.
+
+Whatever else reads the same input may leave a part of a name behind for the next turn. So this is only for loops whose
+commands leave it alone, and make no files that would be found in turn.
+"""
+
+import re
+from collections.abc import Iterator
+
+from shield.facts.shell.grammar.script import (
+    Command,
+    Loop,
+    Part,
+    PartKind,
+    Pipeline,
+    RedirectNode,
+    Simple,
+    Word,
+    literal,
+)
+
+__all__ = ["line_variable"]
+
+_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_ALONE = frozenset((":", "[", "basename", "dirname", "echo", "false", "printf", "test", "true"))
+# What reads the files that it is given and nothing else, by the words in front of the file.
+_READING = {
+    "cat": re.compile(r"(?:-[nbsA])?"),
+    "head": re.compile(r"(?:-\d+|-n ?\d+)?"),
+    "tail": re.compile(r"(?:-\d+|-n ?\+?\d+)?"),
+    "wc": re.compile(r"(?:-[clwm])?"),
+    "nl": re.compile(r"(?:-ba)?"),
+    "ls": re.compile(r"(?:-[la1dhst]+)?"),
+    "stat": re.compile(r"(?:-c \S+)?"),
+    "file": re.compile(r"(?:-b)?"),
+    "du": re.compile(r"(?:-[shak]+)?"),
+    "md5sum": re.compile(r""),
+    "sha256sum": re.compile(r""),
+    "grep": re.compile(r"(?:-[nilcEFPHhovwxqs]+ )?[^-\s]\S*(?: \S+)*"),
+    "sed": re.compile(r"(?:-n )?\d+(?:,\d+)?p"),
+}
+# What stands behind a pipe reads that.
+_BEHIND = frozenset((*_READING, "cut", "sort", "tr", "uniq"))
+_GIT = frozenset(("blame", "diff", "log", "show"))
+
+
+def line_variable(node: Command) -> str | None:
+    """The variable that becomes each line in turn; None where the loop is another, or may read more than that."""
+    if not isinstance(node, Loop) or node.until or node.redirects:
+        return None
+    name = _read(node)
+    return name if name is not None and all(_leaves_alone(each, name) for each in _commands(node.body)) else None
+
+
+def _read(node: Loop) -> str | None:
+    """`read -r f`, `IFS= read -r f`"""
+    lists = node.condition.lists
+    if len(lists) != 1 or lists[0].background or len(lists[0].pipelines) != 1:
+        return None
+    pipeline = lists[0].pipelines[0]
+    asked = pipeline.stages[0]
+    if pipeline.negated or len(pipeline.stages) != 1 or not isinstance(asked, Simple) or asked.redirects:
+        return None
+    words = [literal(word) for word in asked.words]
+    if any((item.name, item.value, item.plain, item.append) != ("IFS", (), True, False) for item in asked.assignments):
+        return None
+    name = words[-1] if words in (["read", words[-1]], ["read", "-r", words[-1]]) else None
+    return name if name is not None and _NAME.fullmatch(name) else None
+
+
+def _commands(node: object) -> Iterator[tuple[Command, bool]]:
+    """Every command beneath, and whether another one feeds it."""
+    if isinstance(node, Pipeline):
+        for index, stage in enumerate(node.stages):
+            yield from _fed(stage, behind=index > 0)
+    elif isinstance(node, Simple):
+        yield node, False
+        yield from _beneath(node)
+    elif isinstance(node, tuple):
+        yield from _beneath(node)
+
+
+def _fed(stage: Command, *, behind: bool) -> Iterator[tuple[Command, bool]]:
+    if isinstance(stage, Simple):
+        yield stage, behind
+        yield from _beneath(stage)
+    else:
+        yield from _commands(stage)
+
+
+def _beneath(node: tuple[object, ...]) -> Iterator[tuple[Command, bool]]:
+    for each in node:
+        yield from _commands(each)
+
+
+def _leaves_alone(found: tuple[Command, bool], name: str) -> bool:
+    node, behind = found
+    if not isinstance(node, Simple):
+        return False
+    if not all(_reads(item) or _is_quiet(item) for item in node.redirects):
+        return False
+    if not node.words:
+        return not node.redirects
+    if node.assignments:
+        return False
+    program, words = literal(node.words[0]), node.words[1:]
+    if program in _ALONE:
+        return True
+    if program == "git":
+        texts = [literal(word) for word in words]
+        return bool(texts) and texts[0] in _GIT and not any((text or "").startswith("--stdin") for text in texts)
+    if program not in _BEHIND or (program == "sort" and words):
+        return False
+    if behind or any(_reads(item) for item in node.redirects):
+        return not any(text.startswith(("-i", "--")) for word in words if (text := literal(word) or ""))
+    form = _READING.get(program)
+    if form is None or not words or not _names(words[-1], name):
+        return False
+    texts = [literal(word) for word in words[:-1]]
+    return (
+        all(text is not None for text in texts) and form.fullmatch(" ".join(text or "" for text in texts)) is not None
+    )
+
+
+def _reads(node: RedirectNode) -> bool:
+    return node.op == "<" and node.fd in (0, None)
+
+
+def _is_quiet(node: RedirectNode) -> bool:
+    return literal(node.target) == "/dev/null" or (node.op == ">&" and literal(node.target) in ("1", "2"))
+
+
+def _names(word: Word, name: str) -> bool:
+    """Whether the word is the variable and nothing else, in quotes."""
+    parts = [part for part in word if part.kind is not PartKind.LITERAL or part.text]
+    return parts == [Part(PartKind.VARIABLE, name, quoted=True)]
