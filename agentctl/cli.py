@@ -72,6 +72,7 @@ def chat(workspace: str, isolation: str | None) -> None:
     trusted, 130 interrupted. A model that fails does not end it.
     """
     import io
+    from functools import partial
     from pathlib import Path
 
     from agentctl.chat import chat as talk
@@ -82,14 +83,16 @@ def chat(workspace: str, isolation: str | None) -> None:
         sys.stdin.reconfigure(
             errors="surrogateescape"
         )  # bytes that are no text make one line wrong, not the whole chat
+    settings = _settings(workspace, isolation)
     person = Person(
         out=sys.stdout,
         talk=sys.stderr,
-        ask=_ask if terminal else _next_line,
+        # in a talk what is pasted is one thing that is said; in the console each line is a call
+        ask=partial(_ask, pasted_whole=settings.model is not None) if terminal else _next_line,
         terminal=terminal,
         colour=sys.stdout.isatty() and "NO_COLOR" not in os.environ,
     )
-    sys.exit(talk(_settings(workspace, isolation), Path(workspace), os.environ, person))
+    sys.exit(talk(settings, Path(workspace), os.environ, person))
 
 
 @main.command(short_help="Do one task without asking anybody.")
@@ -196,11 +199,11 @@ def _settings(workspace: str, isolation: str | None = None) -> "Settings":
     sys.exit(code)
 
 
-def _ask(prompt: str) -> str | None:
+def _ask(prompt: str, *, pasted_whole: bool) -> str | None:
     """A line from the terminal, with editing; empty after Ctrl-C, None at Ctrl-D."""
     from agentctl.ui.line import ask
 
-    return ask(prompt)
+    return ask(prompt, pasted_whole=pasted_whole)
 
 
 def _next_line(prompt: str) -> str | None:
