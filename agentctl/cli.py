@@ -66,10 +66,8 @@ def chat(workspace: str, isolation: str | None) -> None:
 
     Starts an embedded Shield if none answers. Ctrl-C stops a turn, Ctrl-D ends.
 
-    \b
-    Exit codes: 0 done, 1 the session database failed, 2 wrong usage or
-    settings, or the output cannot be written, 3 no Shield that can be
-    trusted, 130 interrupted. A model that fails does not end it.
+    Exit codes: 0 done; 1 the session database failed; 2 wrong usage or settings, or the output cannot be written; 3 no
+    Shield that can be trusted; 130 interrupted. A model that fails does not end it.
     """
     import io
     from functools import partial
@@ -95,17 +93,16 @@ def chat(workspace: str, isolation: str | None) -> None:
     sys.exit(talk(settings, Path(workspace), os.environ, person))
 
 
-@main.command(short_help="Do one task without asking anybody.")
+@main.command(short_help="Do one task and ask nobody here.")
 @click.argument("prompt")
 @_workspace
 @_isolation
 def run(prompt: str, workspace: str, isolation: str | None) -> None:
-    """Do one task without asking anybody: what needs a person is refused.
+    """Do one task and ask nobody here: what needs a person is refused, or waits for one where a Shield runs that
+    somebody answers (`shield approvals`, another `agentctl chat`).
 
-    \b
-    Exit codes: 0 done, 1 the model or the session database failed,
-    2 wrong usage or settings, or the output cannot be written, 3 no Shield
-    that can be trusted, 4 stopped before the end, 130 interrupted.
+    Exit codes: 0 done; 1 the model or the session database failed; 2 wrong usage or settings, or the output cannot be
+    written; 3 no Shield that can be trusted; 4 stopped before the end; 130 interrupted.
     """
     from pathlib import Path
 
@@ -217,7 +214,7 @@ def _next_line(prompt: str) -> str | None:
     if not line:
         return None
     click.echo(visible(f"{prompt}{line.rstrip()}"))
-    return line
+    return line.rstrip("\r\n")
 
 
 if __name__ == "__main__":

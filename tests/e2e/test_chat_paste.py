@@ -1,5 +1,7 @@
 """What a person pastes into `agentctl chat`: several lines are one thing that is said, and in the console one call each."""
 
+import subprocess
+
 from guarded import ground
 from model_server import Request, ScriptedModel, Turn
 from terminal import Terminal, agentctl_command, environ
@@ -36,6 +38,21 @@ def test_pasted_lines_are_one_message():
             assert terminal.end() == 0
         said = [request.body["messages"][-1]["content"] for request in model.requests]
         assert said == ["first\nsecond\nthird", "typed"]
+
+
+def test_a_line_from_a_pipe_is_said_without_its_end():
+    with ground() as place, ScriptedModel([echo] * 2) as model:
+        subprocess.run(
+            agentctl_command("chat", "-w", str(place.workspace)),
+            input="hello\r\nlast",
+            capture_output=True,
+            text=True,
+            env=environ(place, model),
+            cwd="/",
+            timeout=60,
+            check=True,
+        )
+    assert [request.body["messages"][-1]["content"] for request in model.requests] == ["hello", "last"]
 
 
 def test_in_the_console_each_pasted_line_is_a_call():
