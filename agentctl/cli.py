@@ -101,6 +101,10 @@ def run(prompt: str, workspace: str, isolation: str | None) -> None:
     """Do one task and ask nobody here: what needs a person is refused, or waits for one where a Shield runs that
     somebody answers (`shield approvals`, another `agentctl chat`).
 
+    \b
+    Example
+      agentctl run -w ~/project 'what changed since yesterday?'
+
     Exit codes: 0 done; 1 the model or the session database failed; 2 wrong usage or settings, or the output cannot be
     written; 3 no Shield that can be trusted; 4 stopped before the end; 130 interrupted.
     """
