@@ -165,7 +165,7 @@ async def _console(gate: ShieldGate, person: Person, screen: Screen, shown: Show
             continue
         call = ToolCall(id=secrets.token_hex(8), name=line.tool, arguments_text=line.arguments_text)
         proposal = Proposal(call=call, type=tool(line.tool).action_type, payload=line.payload)
-        with cancelling() as cancel:
+        async with cancelling() as cancel:
             caller = Caller(gate, shown.event, cancel=cancel)
             try:
                 verdict = await caller.judge(proposal)

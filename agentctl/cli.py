@@ -66,12 +66,11 @@ def chat(workspace: str, isolation: str | None) -> None:
 
     Starts an embedded Shield if none answers. Ctrl-C stops a turn, Ctrl-D ends.
 
-    \b
-    Exit codes: 0 done, 1 the session database failed, 2 wrong usage or
-    settings, or the output cannot be written, 3 no Shield that can be
-    trusted, 130 interrupted. A model that fails does not end it.
+    Exit codes: 0 done; 1 the session database failed; 2 wrong usage or settings, or the output cannot be written; 3 no
+    Shield that can be trusted; 130 interrupted. A model that fails does not end it.
     """
     import io
+    from functools import partial
     from pathlib import Path
 
     from agentctl.chat import chat as talk
@@ -82,27 +81,32 @@ def chat(workspace: str, isolation: str | None) -> None:
         sys.stdin.reconfigure(
             errors="surrogateescape"
         )  # bytes that are no text make one line wrong, not the whole chat
+    settings = _settings(workspace, isolation)
     person = Person(
         out=sys.stdout,
         talk=sys.stderr,
-        ask=_ask if terminal else _next_line,
+        # in a talk what is pasted is one thing that is said; in the console each line is a call
+        ask=partial(_ask, pasted_whole=settings.model is not None) if terminal else _next_line,
         terminal=terminal,
         colour=sys.stdout.isatty() and "NO_COLOR" not in os.environ,
     )
-    sys.exit(talk(_settings(workspace, isolation), Path(workspace), os.environ, person))
+    sys.exit(talk(settings, Path(workspace), os.environ, person))
 
 
-@main.command(short_help="Do one task without asking anybody.")
+@main.command(short_help="Do one task and ask nobody here.")
 @click.argument("prompt")
 @_workspace
 @_isolation
 def run(prompt: str, workspace: str, isolation: str | None) -> None:
-    """Do one task without asking anybody: what needs a person is refused.
+    """Do one task and ask nobody here: what needs a person is refused, or waits for one where a Shield runs that
+    somebody answers (`shield approvals`, another `agentctl chat`).
 
     \b
-    Exit codes: 0 done, 1 the model or the session database failed,
-    2 wrong usage or settings, or the output cannot be written, 3 no Shield
-    that can be trusted, 4 stopped before the end, 130 interrupted.
+    Example
+      agentctl run -w ~/project 'what changed since yesterday?'
+
+    Exit codes: 0 done; 1 the model or the session database failed; 2 wrong usage or settings, or the output cannot be
+    written; 3 no Shield that can be trusted; 4 stopped before the end; 130 interrupted.
     """
     from pathlib import Path
 
@@ -196,11 +200,11 @@ def _settings(workspace: str, isolation: str | None = None) -> "Settings":
     sys.exit(code)
 
 
-def _ask(prompt: str) -> str | None:
+def _ask(prompt: str, *, pasted_whole: bool) -> str | None:
     """A line from the terminal, with editing; empty after Ctrl-C, None at Ctrl-D."""
     from agentctl.ui.line import ask
 
-    return ask(prompt)
+    return ask(prompt, pasted_whole=pasted_whole)
 
 
 def _next_line(prompt: str) -> str | None:
@@ -214,7 +218,7 @@ def _next_line(prompt: str) -> str | None:
     if not line:
         return None
     click.echo(visible(f"{prompt}{line.rstrip()}"))
-    return line
+    return line.rstrip("\r\n")
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from agentctl.ui.screen import Screen
 from agentctl.ui.text import single_line
 from shield.client import AsyncClient
 from shield.errors import ClientError, Reason
-from shield.types import Isolation
+from shield.types import Isolation, Json
 
 __all__ = ["gateway"]
 
@@ -137,10 +137,12 @@ def _plain(settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
 
 
 async def _start_line(sidecar: Sidecar, gate: ShieldGate, offer: Offer, *, asks: bool) -> str:
-    log = ""
+    log, notes = "", list(sidecar.remarks)
     async with AsyncClient(sidecar.endpoint, sidecar.token) as client:
         with contextlib.suppress(ClientError):
-            said = (await client.ready()).report.get("log")
+            report = (await client.ready()).report
+            notes += _notes(report.get("notes"), told=bool(notes))
+            said = report.get("log")
             if isinstance(said, dict) and isinstance(said.get("size"), int):
                 # who knows the log's own name notices that another was begun
                 name = single_line(str(said.get("id", "")).rpartition("/")[2])
@@ -150,8 +152,14 @@ async def _start_line(sidecar: Sidecar, gate: ShieldGate, offer: Offer, *, asks:
     return (
         f"Shield: {shield} · {person}{log}\n"
         f"session {gate.session.id} · isolation {gate.isolation.value}{_sandbox_line(offer)}\n"
-        f"workspace {gate.cwd}"
+        f"workspace {gate.cwd}" + "".join(f"\nnote: {single_line(note, 1000)}" for note in notes)
     )
+
+
+def _notes(found: Json, *, told: bool) -> list[str]:
+    """What stands in no way and a person should know. Of its log one that we started has `told` already, and more."""
+    items = [item for item in found if isinstance(item, Mapping)] if isinstance(found, list) else []
+    return [str(item.get("detail")) for item in items if not (told and item.get("reason") == "audit.outside")]
 
 
 def _sandbox_line(offer: Offer) -> str:

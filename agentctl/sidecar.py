@@ -21,7 +21,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Self
+from typing import BinaryIO, Final, Self
 
 from agentctl.errors import SidecarError
 from agentctl.execute import REEVALUATIONS, BeforeRedeem, ShieldGate
@@ -39,6 +39,7 @@ READY_S: Final = 30.0
 _STOP_S: Final = 10.0
 _LINE_MAX: Final = 16 * 1024
 _TELL_MAX: Final = 4096
+_ITS_OWN: Final = "shield: "  # begins what Shield itself says on standard error
 # What an embedded Shield may know of our environment: what its tools are run with, and nothing that steers Python.
 _PASSED: Final = (
     "HOME",
@@ -59,12 +60,14 @@ _PASSED: Final = (
 @dataclass(slots=True, kw_only=True)
 class Sidecar:
     """A Shield that answers. `public_key` is what it told us by a descriptor, where we started it, else what it
-    published in its home: a session is opened with that Shield alone. `close` ends one of ours."""
+    published in its home: a session is opened with that Shield alone. `remarks` are what one of ours had to say before
+    it answered, of its log for instance. `close` ends one of ours."""
 
     endpoint: Endpoint
     token: str = field(repr=False)
     embedded: bool
     public_key: bytes | None = None
+    remarks: tuple[str, ...] = ()
     pid: int | None = None
     _process: subprocess.Popen[bytes] | None = None
     _leash: int = -1
@@ -164,19 +167,25 @@ def start(
         except (ValueError, KeyError, TypeError, ClientError):
             os.close(leash)
             _end(process)
-            said.seek(max(0, said.seek(0, os.SEEK_END) - _TELL_MAX))
-            why = " ".join(said.read().decode("utf-8", "replace").strip().splitlines()[-3:])
-            why = why.removeprefix("shield: ") or "it said nothing; `shield serve` may tell more"
+            why = " ".join(_lines(said)[-3:]).removeprefix(_ITS_OWN) or "it said nothing; `shield serve` may tell more"
             raise SidecarError(f"Shield did not start: {why}") from None
+        remarks = tuple(line.removeprefix(_ITS_OWN) for line in _lines(said) if line.startswith(_ITS_OWN))
     return Sidecar(
         endpoint=endpoint,
         token=token,
         embedded=True,
         public_key=key,
+        remarks=remarks,
         pid=process.pid,
         _process=process,
         _leash=leash,
     )
+
+
+def _lines(said: BinaryIO) -> list[str]:
+    """The newest lines that it said, of `_TELL_MAX` bytes at most."""
+    said.seek(max(0, said.seek(0, os.SEEK_END) - _TELL_MAX))
+    return said.read().decode("utf-8", "replace").strip().splitlines()
 
 
 @asynccontextmanager

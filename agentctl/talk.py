@@ -5,8 +5,8 @@ import contextlib
 import secrets
 import signal
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import aclosing, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING
 
 from agentctl.config import ModelChoice, ProviderName, Settings
@@ -60,7 +60,7 @@ async def conversation(
         )
 
         async def turn(text: str) -> TurnEnd:
-            with cancelling() as cancel:
+            async with cancelling() as cancel:
                 report = await loop.turn(text, cancel=cancel)
             if report.end is TurnEnd.CANCELLED:
                 shown.interrupted()
@@ -106,23 +106,36 @@ def provider_of(choice: ModelChoice, environ: Mapping[str, str]) -> "Provider":
             return OllamaProvider(endpoint, asked)
 
 
-@contextmanager
-def cancelling() -> Iterator[Cancel]:
+@asynccontextmanager
+async def cancelling() -> AsyncIterator[Cancel]:
     """A switch that Ctrl-C sets while a turn runs. A request to end, or a terminal that is gone, cancels the task: the
-    tool that runs is stopped before we are."""
+    tool that runs is stopped before we are. Both are for this turn alone: a Ctrl-C that comes as one ends is not left
+    for the next."""
     cancel = Cancel()
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
-    actions: dict[signal.Signals, Callable[[], object]] = {signal.SIGINT: cancel.set}
-    if task is not None:
-        actions |= {signal.SIGTERM: task.cancel, signal.SIGHUP: task.cancel}
     before = {}
-    for number, action in actions.items():
+
+    def on(number: signal.Signals, action: Callable[[], object]) -> None:
         with contextlib.suppress(ValueError, RuntimeError):  # not in the main thread: somebody else handles signals
             before[number] = signal.getsignal(number)
             loop.add_signal_handler(number, action)
+
     try:
+        if task is not None:
+            on(signal.SIGTERM, task.cancel)
+            on(signal.SIGHUP, task.cancel)
+        await _signals_taken()
+        on(signal.SIGINT, cancel.set)
         yield cancel
+        await _signals_taken()
     finally:
         for number, handler in before.items():
             loop.remove_signal_handler(number)
             signal.signal(number, handler)
+
+
+async def _signals_taken() -> None:
+    """The loop keeps the numbers of signals that came until it looks, and gives them to whatever handler there is then:
+    one round until it looks, one that reads them, one that does what they call for."""
+    for _ in range(3):
+        await asyncio.sleep(0)

@@ -8,6 +8,7 @@ import asyncio
 import ipaddress
 import math
 import random
+import re
 import ssl
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
@@ -29,6 +30,11 @@ __all__ = ["Endpoint", "HttpLimits", "ModelHttp"]
 
 # Timeout, too early, too many, and every way a server says that it cannot right now; 529 is Anthropic's "overloaded".
 _REPEATABLE = frozenset({408, 425, 429, 500, 502, 503, 504, 529})
+# what OpenAI, Anthropic, vLLM, llama.cpp and others say of more than the model can read
+_TOO_LONG = re.compile(
+    "context_length_exceeded|prompt is too long|context (length|window|size)|too many tokens", re.IGNORECASE
+)
+_TOO_LONG_STATUS = frozenset({400, 413, 422})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,7 +195,11 @@ class ModelHttp:
                 status=status,
                 retry_after=_retry_after(response.headers),
             )
-        advice = f"; {self._key_advice}" if status in (401, 403) else ""
+        advice = ""
+        if status in (401, 403):
+            advice = f"; {self._key_advice}"
+        elif status in _TOO_LONG_STATUS and _TOO_LONG.search(said):
+            advice = "; it is more than this model can read: begin a new chat, or choose a model that reads more"
         return ModelRefusedError(f"the model's server answers {status}: {said}{advice}", status=status)
 
     async def _error_text(self, response: httpx.Response, cancel: Cancel) -> str:

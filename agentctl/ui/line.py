@@ -31,8 +31,9 @@ def canonical(descriptor: int) -> bool:
         return True
 
 
-def ask(prompt: str) -> str | None:
-    """A line from standard input, with editing; empty after Ctrl-C, None at Ctrl-D."""
+def ask(prompt: str, *, pasted_whole: bool = False) -> str | None:
+    """A line from standard input, with editing; empty after Ctrl-C, None at Ctrl-D. With `pasted_whole` lines that are
+    pasted together are one, for the person to end, where the terminal tells of pastes."""
     line: str | None
     typed = ""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -40,7 +41,7 @@ def ask(prompt: str) -> str | None:
         while True:
             try:
                 _wait_for_the_keyboard()
-                return _edited(prompt, typed)
+                return _edited(prompt, typed, pasted_whole=pasted_whole)
             except _YieldError as given:
                 typed = str(given)
                 time.sleep(_GIVE_S)
@@ -55,8 +56,10 @@ def ask(prompt: str) -> str | None:
     return line
 
 
-def _edited(prompt: str, typed: str) -> str:
+def _edited(prompt: str, typed: str, *, pasted_whole: bool) -> str:
     import readline
+
+    readline.parse_and_bind(f"set enable-bracketed-paste {'on' if pasted_whole else 'off'}")
 
     def insert() -> None:
         readline.insert_text(typed)

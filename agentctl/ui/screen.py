@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TextIO
 
-from agentctl.ui.text import clip, single_line, visible
+from agentctl.ui.text import clip, prose, single_line, visible
 from shield.types import Decision
 
 __all__ = ["Screen", "columns"]
@@ -30,7 +30,7 @@ def columns(out: TextIO) -> Callable[[], int | None]:
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """Prints to `out`. INVARIANT: foreign text passes through `visible`; only our own escape sequences are sent.
+    """Prints to `out`. INVARIANT: foreign text passes through `visible` or `prose`, no sequences but ours.
 
     `width` says how many columns there are; with None lines are left as long as they are.
     """
@@ -61,14 +61,14 @@ class Screen:
 
     def output(self, text: str, *, error: bool = False) -> None:
         """What a tool gave back, each line set off."""
-        shown = visible(clip(text, 64_000)).rstrip("\n")
+        shown = prose(clip(text, 64_000)).rstrip("\n")
         mark = "! " if error else "| "
         for row in shown.split("\n"):
             self._put(self._dim(mark) + row + "\n")
 
-    def stream(self, text: str) -> None:
-        """A piece of the model's answer as it comes."""
-        self._put(visible(text))
+    def stream(self, text: str, *, before: str = "") -> None:
+        """A piece of the model's answer as it comes, `before` it the end of the last one."""
+        self._put(prose(text, before=before))
 
     def _wrapped(self, row: str, *, indent: str) -> list[str]:
         width = self.width()

@@ -1,5 +1,7 @@
 """What a person sees of a turn: text as it streams, a line for each decision on a call, what came of it."""
 
+from typing import Final
+
 from agentctl.events import CallFinished, CallJudged, CallRunning, CallWaiting, LoopEvent, TextDelta
 from agentctl.turns.messages import ToolCall, ToolResult
 from agentctl.ui.screen import Screen
@@ -7,6 +9,8 @@ from agentctl.ui.text import described
 from shield.types import Decision
 
 __all__ = ["Shown"]
+
+_TAIL: Final = 8  # characters: more than may stand on one letter
 
 
 class Shown:
@@ -21,14 +25,16 @@ class Shown:
         self._asks = asks
         self._echoes = echoes
         self._midline = False
+        self._streamed = ""  # the end of the line that is being streamed
         self._said: dict[str, Decision] = {}
         self._last: str | None = None
 
     def event(self, event: LoopEvent) -> None:
         match event:
             case TextDelta():
-                self._screen.stream(event.text)
+                self._screen.stream(event.text, before=self._streamed)
                 self._midline = not event.text.endswith("\n")
+                self._streamed = (self._streamed + event.text)[-_TAIL:] if self._midline else ""
                 self._last = None
             case CallJudged() | CallWaiting():
                 verdict = event.verdict
@@ -49,12 +55,14 @@ class Shown:
         if self._midline:
             self._screen.line()
             self._midline = False
+            self._streamed = ""
 
     def interrupted(self) -> None:
         """Ctrl-C was pressed: what is said next begins a line."""
         if self._echoes:
             self._screen.line()
             self._midline = False
+            self._streamed = ""
         self.end()
 
     def _finished(self, call: ToolCall, result: ToolResult) -> None:

@@ -70,7 +70,11 @@ def _version(ctx: click.Context, param: click.Parameter, value: bool) -> None:  
     ctx.exit()
 
 
-@click.command(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(
+    cls=_Lazy,
+    epilog="Exit codes: 0 all is well; 1 tampered; 2 cannot tell, also wrong usage.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.option("--version", is_flag=True, callback=_version, expose_value=False, is_eager=True, help="Show the version.")
 def main() -> None:
     """Read and verify an audit log offline."""

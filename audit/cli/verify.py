@@ -46,6 +46,11 @@ def command(
     """Verify a whole log, a database or an exported bundle: 0 ok, 1 tampered, 2 cannot tell.
 
     With --witness-key, each checkpoint in a --witness file must carry the cosignature of such a witness.
+
+    \b
+    Examples
+      python -P -m audit verify audit.db --key audit.vkey
+      python -P -m audit verify audit.db --key audit.vkey --checkpoint kept
     """
     from audit.keys import read_verify_key, read_witness_key
     from audit.verify import Outcome, Outside, verify_log

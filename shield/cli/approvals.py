@@ -12,6 +12,7 @@ from shield.cli.connection import connect, person_token
 from shield.cli.render import shown
 from shield.client import Client
 from shield.config.home import home_from
+from shield.errors import ClientError, Reason
 from shield.service.process import harden
 from shield.types import Approval, ApprovalAnswer, ApprovalState
 
@@ -21,6 +22,7 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="JSON on stdout.")
 _WAIT_S = 30.0
 _SUBJECTS = ("command", "path", "url", "to", "source", "title")
 _SUBJECT_MAX = 120
+_GONE = frozenset({Reason.SERVICE_UNREACHABLE, Reason.SERVICE_STOPPING})
 
 
 @click.group("approvals", short_help="Answer the questions that wait for a person.")
@@ -89,29 +91,51 @@ def deny(approval: str, *, note: str, as_json: bool) -> None:
 @command.command("watch", short_help="Print each question once, as it comes.")
 @_JSON
 def watch(*, as_json: bool) -> None:
-    """Print each question once, as it comes, until Ctrl-C."""
+    """Print each question once, as it comes, until Ctrl-C. A Shield that ends is waited for, to be started again."""
     seen: set[str] = set()
-    with _client() as client:
-        while True:
-            found = client.approvals(wait_s=_WAIT_S)
-            fresh = [item for item in found if item.id not in seen]
-            seen = {item.id for item in found}
-            for item in fresh:
-                click.echo(json.dumps(_shape(item), default=_plain) if as_json else _line(item))
-            if found and not fresh:
-                _pause()
+    token, answered, lost = _token(), False, False
+    while True:
+        try:
+            with _connected(token) as client:
+                while True:
+                    found = client.approvals(wait_s=_WAIT_S if answered else 0)
+                    if lost:
+                        click.echo("shield: it answers again", err=True)
+                    elif not answered and not found:
+                        click.echo("no open questions yet", err=True)
+                    answered, lost = True, False
+                    fresh = [item for item in found if item.id not in seen]
+                    seen = {item.id for item in found}
+                    for item in fresh:
+                        click.echo(json.dumps(_shape(item), default=_plain) if as_json else _line(item))
+                    if found and not fresh:
+                        _pause()
+        except ClientError as error:
+            if not answered or error.reason not in _GONE:
+                raise
+            if not lost:
+                click.echo("shield: Shield does not answer any more; waiting until it does", err=True)
+            lost = True
+            _pause()
 
 
 def _pause() -> None:
-    """The service answers at once while a question is open, so looking again is paced here."""
+    """The service answers at once while a question is open, and where it is gone: looking again is paced here."""
     import time
 
     time.sleep(1)
 
 
 def _client() -> Client:
+    return _connected(_token())
+
+
+def _token() -> str:
     harden()
-    token = person_token(os.environ, role="approver", descriptor=click.get_current_context().obj)
+    return person_token(os.environ, role="approver", descriptor=click.get_current_context().obj)
+
+
+def _connected(token: str) -> Client:
     return connect(home_from(os.environ), os.environ, token)
 
 
@@ -124,7 +148,9 @@ def _answer(approval: str, answer: ApprovalAnswer, *, as_json: bool) -> None:
 def _line(item: Approval) -> str:
     moment = datetime.fromtimestamp(item.expires_at / 1000, UTC).strftime("%H:%M:%SZ")
     until = f"until {moment}" if item.state is ApprovalState.PENDING else item.state.value
-    return shown(f"{item.id}  {until}  {item.agent or '-'}  {_what(item.request)}  {item.reason}")
+    # what a settled one was about is kept no longer
+    what = f"  {_what(item.request)}" if item.request else ""
+    return shown(f"{item.id}  {until}  {item.agent or '-'}{what}  {item.reason}")
 
 
 def _what(request: Mapping[str, Any]) -> str:

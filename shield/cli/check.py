@@ -82,6 +82,12 @@ def command(
     the type wants one), KEY:=VALUE any JSON.
 
     \b
+    Examples
+      shield check read_file path=README.md
+      shield check execute_command command='git push --force'
+      shield check --policy strict send_email to:='["ana@example.org"]' body=hello
+
+    \b
     Exit codes
       0  every action is ALLOW
       1  at least one is BLOCK

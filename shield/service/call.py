@@ -109,7 +109,7 @@ def wait_of(call: Call) -> float:
 def whole_of(call: Call, name: str, default: int, most: int) -> int:
     """A whole number of the query. Raises InputError."""
     text = call.query.get(name, str(default))
-    if not re.fullmatch(r"[0-9]{1,15}", text) or int(text) > most:
+    if not re.fullmatch(r"[0-9]{1,16}", text) or int(text) > most:
         raise InputError(f"`{name}` is a whole number up to {most}, not `{text[:32]}`")
     return int(text)
 

@@ -30,11 +30,12 @@ _CONTENT_MAX = 256 * 1024
 
 _Hash = Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")]
 _Token = Annotated[str, Field(min_length=1, max_length=1 << 20)]
+_Root = Annotated[str, Field(min_length=1, max_length=4096, json_schema_extra={"pattern": "^/"})]
 _Count = Annotated[int, Field(ge=0, le=2**53 - 1)]
 
 
 class SessionBody(Body):
-    workspace_roots: Annotated[list[Annotated[str, Field(min_length=1, max_length=4096)]], Field(max_length=16)]
+    workspace_roots: Annotated[list[_Root], Field(max_length=16)]
     isolation: Literal["none", "state_hidden", "confined"]
     label: Annotated[str, Field(pattern=r"^[A-Za-z0-9._:-]{1,64}$")] | None = None
 

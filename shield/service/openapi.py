@@ -21,6 +21,8 @@ _TIME = {"type": "string", "format": "date-time"}
 _HASH = {"type": "string", "pattern": "^sha256:[0-9a-f]{64}$"}
 _NAME = {"type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,64}$"}
 _OBJECT = {"type": "object"}
+_TYPE = {"type": "string", "minLength": 1, "maxLength": 256, "pattern": r"^[^\u0000-\u001f\u007f]*$"}
+_CWD = {"type": ["string", "null"], "pattern": r"^/[^\u0000]*$"}
 
 
 def _ref(name: str) -> dict[str, Any]:
@@ -62,10 +64,10 @@ _OUTSIDE = _closed(
 _SCHEMAS: dict[str, dict[str, Any]] = {
     "ActionRequest": _closed(
         {
-            "id": {"type": ["string", "null"], "minLength": 1, "maxLength": 128},
-            "type": {"type": "string", "minLength": 1, "maxLength": 256},
+            "id": {"type": ["string", "null"], "pattern": "^[!-~]([ -~]{0,126}[!-~])?$"},
+            "type": _TYPE,
             "payload": _OBJECT,
-            "cwd": _MAYBE_TEXT,
+            "cwd": _CWD,
             "session": _NAME,
             "tool_call_id": _NAME,
             "min_tier": {"type": ["integer", "null"], "minimum": 0, "maximum": 3},
@@ -73,6 +75,7 @@ _SCHEMAS: dict[str, dict[str, Any]] = {
         },
         optional=("id", "cwd", "session", "tool_call_id", "min_tier", "intent"),
     ),
+    "Action": _closed({"type": _TYPE, "payload": _OBJECT, "cwd": _CWD}),
     "Batch": _closed({"actions": _array(_ref("ActionRequest"), 100) | {"minItems": 1}}),
     "Verdict": _closed(
         {
@@ -186,8 +189,8 @@ _SCHEMAS: dict[str, dict[str, Any]] = {
     ),
 }
 _QUERY = {
-    "wait": {"type": "number", "minimum": 0, "maximum": 60},
-    "from": {"type": "integer", "minimum": 0},
+    "wait": {"type": "number", "minimum": 0, "maximum": 60, "multipleOf": 0.001},
+    "from": {"type": "integer", "minimum": 0, "maximum": 2**53 - 1},
     "limit": {"type": "integer", "minimum": 0, "maximum": 1000},
 }
 
@@ -200,6 +203,9 @@ def describe(routes: Iterable[Route], version: str) -> bytes:
         [(model, "validation") for model in sorted(models, key=lambda model: model.__name__)],
         ref_template="#/components/schemas/{model}",
     )
+    found["$defs"]["RedeemBody"]["properties"]["action"] = _ref(
+        "Action"
+    )  # handed on as it is, so no model of pydantic's
     paths: dict[str, dict[str, Any]] = {}
     for route in table:
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
@@ -242,7 +248,8 @@ def _operation(route: Route) -> dict[str, Any]:
     if route.request is not None:
         name = route.request if isinstance(route.request, str) else route.request.__name__
         schema = _ref(_known(name) if isinstance(route.request, str) else name)
-        operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
+        needed = route.request != "Empty"
+        operation["requestBody"] = {"required": needed, "content": {"application/json": {"schema": schema}}}
     return operation
 
 

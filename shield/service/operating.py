@@ -57,6 +57,7 @@ async def reload(context: Context, call: Call) -> Reply:
     return Reply(body=encode({"previous": done.previous, "policy": done.policy}))
 
 
+_REMEMBERED = "what remembers the log is in trouble or not as it was; `shield status` says more with SHIELD_TOKEN set"
 _NO_TIER1 = {
     "failed": "rules or classifier cannot be used, so what needs them goes to a person; "
     "see `shield model verify` and `shield lint ~/.shield/heuristics`, or ask with an admin's token",
@@ -89,7 +90,7 @@ async def readyz(context: Context, call: Call) -> Reply:
         notes.append({"reason": "policy.differs", "detail": "disk and running policy differ; reload to apply it"})
     for place in journal.remembered:
         if place.trouble is not None:
-            detail = f"{place.name}: {place.trouble}" if trusted else "a checkpoint could not be put out of reach"
+            detail = f"{place.name}: {place.trouble}" if trusted else _REMEMBERED
             notes.append({"reason": "audit.outside", "detail": detail})
     text = standing.tier1
     if text.state in _NO_TIER1:

@@ -62,3 +62,17 @@ def test_help_of_every_command():
         if name != "audit":
             assert result.exit_code == 0, (name, result.output)
             assert "xit codes" in result.output or name in ("check", "eval"), name
+
+
+@pytest.mark.parametrize(("program", "start", "whole"), [("shield", "che", "check"), ("agentctl", "ch", "chat")])
+def test_the_shell_completes_commands(program, start, whole):
+    env = os.environ | {
+        "PYTHONPATH": ROOT,
+        f"_{program.upper()}_COMPLETE": "bash_complete",
+        "COMP_WORDS": f"{program} {start}",
+        "COMP_CWORD": "1",
+    }
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", program], capture_output=True, text=True, env=env, timeout=60, check=False
+    )
+    assert done.stdout == f"plain,{whole}\n", done.stderr

@@ -238,6 +238,56 @@ def test_status_and_approvals_of_a_running_service(folder):
         assert token not in again.stdout + again.stderr
 
 
+def served(folder):
+    process = subprocess.Popen(
+        command("serve", "--json"), env=environment(folder), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    assert process.stdout.readline()  # it answers from now on
+    return process
+
+
+def said(process):
+    assert select.select([process.stderr], [], [], 60)[0], "it says nothing"
+    return process.stderr.readline()
+
+
+def ended(process, number):
+    process.send_signal(number)
+    process.wait(30)
+    process.stdout.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_watch_goes_on_when_shield_is_started_again(folder, number):
+    read, write = os.pipe()
+    subprocess.run(
+        command("init", "--token-fd", str(write)), env=environment(folder), pass_fds=[write], timeout=30, check=True
+    )
+    os.close(write)
+    with open(read, "rb") as pipe:
+        token = json.loads(pipe.read())["approver"]
+    assert run(folder, "approvals", "watch", SHIELD_TOKEN=token).returncode == 2, "nothing answers from the start"
+    service = served(folder)
+    with subprocess.Popen(
+        command("approvals", "watch"),
+        env=environment(folder, SHIELD_TOKEN=token),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as watch:
+        try:
+            assert said(watch) == "no open questions yet\n"
+            ended(service, number)
+            assert "waiting until it does" in said(watch)
+            service = served(folder)
+            assert "it answers again" in said(watch)
+            assert watch.poll() is None
+        finally:
+            watch.kill()
+            ended(service, signal.SIGTERM)
+
+
 def test_a_new_log_needs_a_yes_that_is_typed(folder):
     run(folder, "init", "--no-tokens")
     old = json.loads(run(folder, "audit", "verify", "--json").stdout)["log"]

@@ -1,6 +1,7 @@
 """The guarded console: `agentctl chat` without a model. Each line is a tool call, judged and run like a model's."""
 
 import os
+import shutil
 import signal
 import socketserver
 import subprocess
@@ -205,3 +206,35 @@ def test_lines_from_a_pipe_are_shown_and_nobody_is_asked():
         assert not (place.workspace / "made").exists()
         (asked,) = judged(place, "execute_command")
         assert asked["decision"]["body"]["rule"] == "no_approver"
+
+
+def test_what_shield_says_of_its_log_is_shown_at_the_start():
+    """A Shield of ours has no terminal: what it says of a log that may have been put back would reach nobody."""
+
+    def notes(place):
+        done = subprocess.run(
+            agentctl_command("chat", "-w", str(place.workspace)),
+            input="/quit\n",
+            capture_output=True,
+            text=True,
+            env=environ(place),
+            cwd="/",
+            timeout=60,
+            check=True,
+        )
+        return [line for line in done.stdout.splitlines() if line.startswith("note: ")]
+
+    with ground() as place:
+        (begun,) = notes(place)
+        assert begun.startswith("note: began the log `shield.local/")
+        assert notes(place) == []
+        shutil.rmtree(place.root / "home" / ".local" / "state" / "shield")
+        (lost,) = notes(place)
+        assert "knows nothing of the log" in lost
+        shutil.rmtree(place.root / "home" / ".local" / "state" / "shield")
+        with place.start():
+            (told,) = notes(place)
+        assert (
+            told
+            == "note: what remembers the log is in trouble or not as it was; `shield status` says more with SHIELD_TOKEN set"
+        )

@@ -1,6 +1,7 @@
 """The API description: generated from the routes, complete, and true of what is answered."""
 
 import json
+import re
 
 import pytest
 
@@ -40,8 +41,8 @@ def fits(value, schema):
         return fits(value, resolve(schema["$ref"]))
     known = {
         "type", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf", "minItems",
-        "maxItems", "minLength", "maxLength", "minimum", "maximum", "pattern", "format", "title", "default",
-        "description",
+        "maxItems", "minLength", "maxLength", "minimum", "maximum", "multipleOf", "pattern", "format", "title",
+        "default", "description",
     }  # fmt: skip
     assert schema.keys() <= known, schema.keys() - known
     if "anyOf" in schema:
@@ -53,6 +54,10 @@ def fits(value, schema):
     types = schema.get("type", list(TYPES))
     types = [types] if isinstance(types, str) else types
     if not any(isinstance(value, TYPES[name]) and not (name != "boolean" and value is True) for name in types):
+        return False
+    if isinstance(value, str) and not re.search(schema.get("pattern", ""), value):
+        return False
+    if isinstance(value, int | float) and not schema.get("minimum", value) <= value <= schema.get("maximum", value):
         return False
     if isinstance(value, dict) and "properties" in schema:
         extra = value.keys() - schema["properties"].keys()
@@ -153,6 +158,47 @@ def test_answers_are_as_described():
         assert json.loads(service.call("GET", "/openapi.json", role=None).body) == DOCUMENT
         problem = service.call("POST", "/v1/evaluate", value={}).json()
         assert fits(problem, {"$ref": "#/components/schemas/Problem"})
+
+
+ACTION = {"type": "read_file", "payload": {"path": "x"}}
+REDEEM = {"permit": "eyJ.permit", "nonce": "0" * 32, "isolation": "none"}
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("/v1/evaluate", ACTION | {"type": "read\x1b_file"}),
+        ("/v1/evaluate", ACTION | {"cwd": "relative"}),
+        ("/v1/evaluate", ACTION | {"id": " "}),
+        ("/v1/evaluate", ACTION | {"min_tier": 4}),
+        ("/v1/evaluate/batch", {"actions": [ACTION | {"type": "\x7f"}]}),
+        ("/v1/permits/redeem", REDEEM | {"action": {}}),
+        ("/v1/permits/redeem", REDEEM | {"action": ACTION}),
+    ],
+)
+def test_what_is_refused_is_not_described(path, value):
+    with running() as service:
+        assert service.call("POST", path, value=value).status == 400
+    assert not fits(value, DOCUMENT["paths"][path]["post"]["requestBody"]["content"]["application/json"]["schema"])
+
+
+@pytest.mark.parametrize("value", ["9007199254740990", "0", "999999999999999"])
+def test_records_are_asked_for_by_every_number_that_is_described(value):
+    with running() as service:
+        assert service.call("GET", f"/v1/audit/records?from={value}", role=Role.AUDITOR).status == 200
+
+
+def test_a_workspace_is_an_absolute_path():
+    """That the sessions refuse another one, `tests/pipeline` shows."""
+    described = {"$ref": "#/components/schemas/SessionBody"}
+    assert fits({"workspace_roots": ["/ws"], "isolation": "none"}, described)
+    assert not fits({"workspace_roots": ["ws"], "isolation": "none"}, described)
+
+
+def test_a_reload_needs_no_body_and_says_so():
+    with running() as service:
+        assert service.call("POST", "/v1/reload", role=Role.ADMIN).status == 200
+    assert DOCUMENT["paths"]["/v1/reload"]["post"]["requestBody"]["required"] is False
 
 
 def test_every_reason_has_a_status_and_a_title():

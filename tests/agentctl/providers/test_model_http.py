@@ -150,6 +150,22 @@ def test_a_wait_that_is_too_long_is_told_and_not_waited():
     assert slept == []
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        '{"error": {"message": "This model\'s maximum context length is 8192 tokens.", "code": "context_length_exceeded"}}',
+        '{"type": "error", "error": {"type": "invalid_request_error", "message": "prompt is too long: 9 tokens > 8"}}',
+        '{"error": {"code": 400, "message": "the request exceeds the available context size, try increasing it"}}',
+    ],
+)
+def test_a_talk_that_has_grown_too_long_is_told_from_other_mistakes(said):
+    with pytest.raises(ModelRefusedError, match="begin a new chat, or choose a model that reads more"):
+        ask([Turn(fault=Fault(status=400, body=said))])
+    with pytest.raises(ModelRefusedError) as other:
+        ask([Turn(fault=Fault(status=400, body='{"error": {"message": "the model does not exist"}}'))])
+    assert "new chat" not in str(other.value)
+
+
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 413, 422])
 def test_what_cannot_help_is_not_asked_again(status):
     with pytest.raises(ModelRefusedError) as error:

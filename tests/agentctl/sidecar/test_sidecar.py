@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -289,6 +290,18 @@ def test_the_log_is_remembered_where_the_person_keeps_state(place):
     sidecar.close()
     assert (place / "state" / "shield" / "logs").read_text().count("\n") == 1
     assert not (place / "user").exists()
+
+
+def test_what_a_shield_of_ours_says_of_its_log_is_kept(place):
+    """What it says goes to no terminal, and its log may be another one than the person knows."""
+    with started(place) as sidecar:
+        assert [remark.split("`")[0] for remark in sidecar.remarks] == ["began the log "]
+    with started(place) as sidecar:
+        assert sidecar.remarks == ()
+    shutil.rmtree(place / "user" / ".local" / "state" / "shield")
+    with started(place) as sidecar:
+        (remark,) = sidecar.remarks
+        assert "knows nothing of the log" in remark
 
 
 def test_a_home_in_the_workspace_is_refused(place):

@@ -12,12 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentctl.errors import ToolError
+from agentctl.events import TextDelta
 from agentctl.ui.approver import ask
 from agentctl.ui.console import HELP, read_line
 from agentctl.ui.exact import width
 from agentctl.ui.question import COLUMNS, question
 from agentctl.ui.screen import Screen
-from agentctl.ui.text import single_line, visible
+from agentctl.ui.shown import Shown
+from agentctl.ui.text import prose, single_line, visible
 from shield.client.keyboard import Line
 from shield.types import Approval, ApprovalState, Decision, Scope
 
@@ -46,6 +48,49 @@ def test_hostile_text_is_spelled_out():
     assert visible("e\u0301\u0323" + "\u0301" * 2) == "e\u0301\u0323\\u0301\\u0301"  # they would climb over a verdict
     assert single_line("a\nb\tc") == "a\\nb\\tc"
     assert len(single_line("x" * 999, 50)) == 50
+
+
+@given(st.text(), st.text())
+def test_nothing_steers_in_prose_either(before, text):
+    for char in prose(text, before=before):
+        assert char in "\n\t\u200d" or unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Zl", "Zp"), repr(char)
+
+
+@pytest.mark.parametrize(
+    "text", ["\u26a0\ufe0f", "\U0001f469\u200d\U0001f467", "1\ufe0f\u20e3", "\u2764\ufe0f\u200d\U0001f525"]
+)
+def test_emoji_stay_whole_in_prose_and_show_in_calls(text):
+    assert prose(text) == text
+    assert visible(text) != text
+
+
+@pytest.mark.parametrize(
+    "text", ["a\ufe0f", "a\u200db", "\u26a0\ufe0f\ufe0f", "\u26a0\u200d\u200d", "1\ufe0f", "\u304a\ufe0f"]
+)
+def test_what_joins_nothing_is_spelled_out_in_prose(text):
+    assert "\\u" in prose(text)
+
+
+@pytest.mark.parametrize("mark", ["\u0301", "\u0e47", "\u0651", "\u20e2"])
+@pytest.mark.parametrize("piece", [1, 2, 7, 99])
+def test_marks_that_stream_in_pieces_do_not_climb(mark, piece):
+    """A model's answer comes a few characters at a time, and so could the marks that cover the verdict above."""
+    out, text = io.StringIO(), "a" + mark * 40
+    shown = Shown(Screen(out), asks=False)
+    for at in range(0, len(text), piece):
+        shown.event(TextDelta(text=text[at : at + piece]))
+    assert out.getvalue().count(mark) <= 4
+    assert out.getvalue().count(f"\\u{ord(mark):04x}") >= 36
+
+
+def test_letters_of_every_script_keep_their_marks():
+    for word in (
+        "\u091c\u093c\u093f\u0902\u0926\u0917\u0940",
+        "\u0e17\u0e35\u0e48",
+        "\u05e9\u05bc\u05c1\u05b8",
+        "v\u00e9\u0323",
+    ):
+        assert visible(word) == prose(word) == word
 
 
 @pytest.mark.parametrize("colour", [False, True])
