@@ -104,6 +104,7 @@ class Nested:
     moved: Value | None = None
     elsewhere: bool = False  # on another machine or root: its paths are not ours
     file: str | None = None  # the resolved path of the script, where it is a file
+    given: tuple[Value, ...] | None = None  # its parameters; None: not known
     without: tuple[str, ...] | None = ()  # variables that it does not get; None: it gets none but `assignments`
     standard: bool = False  # it is looked up in the system's own directories, whatever PATH is
 

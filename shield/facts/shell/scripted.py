@@ -37,13 +37,15 @@ class Scripted:
 
     def __init__(self, follow: Follow) -> None:
         self._follow = follow
-        self._seen: set[tuple[str | None, str]] = set()
+        self._seen: set[tuple[object, ...]] = set()
         self._bytes = 0
 
     def add(self, nested: Nested, state: State, frame: Frame, record: Record) -> None:
         """Add what the script of `nested` shows to `record`."""
         text = nested.words[0].text if nested.words and nested.words[0].fixed else ""
-        key = (nested.file, text)  # a makefile, a package.json has several
+        # a makefile, a package.json has several, and one may be run with other words, elsewhere
+        given = tuple([word.text for word in nested.given or ()])
+        key = (nested.file, text, given, state.bases, tuple(sorted(_texts(state))))
         self._bytes += len(text)
         if not text or key in self._seen or len(self._seen) >= _MAX_SCRIPTS or self._bytes > _MAX_BYTES:
             return
@@ -58,3 +60,7 @@ class Scripted:
             place = int(path.source.removeprefix("commands[").removesuffix("]"))
             record.paths.append(replace(path, source=f"commands[{start + place}]"))
         record.hosts.extend(hosts)
+
+
+def _texts(state: State) -> list[tuple[str, str]]:
+    return [(name, value) for name, value in state.variables.items() if isinstance(value, str)]
