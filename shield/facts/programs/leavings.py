@@ -16,7 +16,9 @@ _BENEATH = re.compile(
     rf"(?:\$[^/]*/)?(?:{_MADE}(?:/\*?)?|\*\.(?:o|obj|a|so|pyc|pyo|class|log|tmp|egg-info))|\$\{{\w+:?-{_MADE}\}}"
 )
 # `app-$VERSION.tar.gz`
-_ARCHIVE = re.compile(r"[\w.-]+\$[^/]*\.(?:tar\.\w+|tgz|zip|whl|gem|log|tmp|pid)")
+_ARCHIVE = re.compile(
+    r"[\w.-]+\$[^/]*\.(?:tar\.\w+|tgz|zip|whl|gem|log|tmp|pid)|[\w./-]*\$[^/]*\.(?:o|d|lo|gcno|gcda|pyc)"
+)
 _VARIABLE = re.compile(r"\$\{?(\w+)(?::[?-])?\}?(?:/.*)?", re.DOTALL)
 _TEMPORARY = re.compile(r"(?:\$\(|`)mktemp(?: [-\w./${}]+)*(?:\)|`)|(?:\$\{TMPDIR:-/tmp\}|/tmp)/.*", re.DOTALL)
 _SETTING = frozenset(("declare", "export", "local", "readonly", "typeset"))

@@ -15,6 +15,7 @@ from shield.facts.programs.cleared import cleared, emptied
 from shield.facts.programs.handed import hands_code, hands_program
 from shield.facts.programs.invocation import Invocation, Special, read_invocation
 from shield.facts.programs.javascript.named import named_scripts, standing, tasks_of_packages
+from shield.facts.programs.javascript.scripts import last_command, names_script, words_of
 from shield.facts.programs.leading import mention_value
 from shield.facts.programs.library import models
 from shield.facts.programs.listed import abbreviated, counted, listed
@@ -23,7 +24,6 @@ from shield.facts.programs.mention import MAX_WORD, leaves_out, mention
 from shield.facts.programs.model import Option, Use
 from shield.facts.programs.owned import own_program
 from shield.facts.programs.reading import Value
-from shield.facts.programs.recipes import last_command, names_script, words_of
 from shield.facts.programs.scripts import run_script
 from shield.facts.programs.tasks import TASKED, composer_commands
 from shield.types import Access, Operation, RunsCode

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from shield.facts.paths import resolve_path
 from shield.facts.programs.invocation import Invocation
 from shield.facts.programs.javascript.members import packages
+from shield.facts.programs.javascript.scripts import package_scripts, project_targets
 from shield.facts.programs.mention import bases_of
 from shield.facts.programs.reading import Value
-from shield.facts.programs.recipes import package_scripts, project_targets
 from shield.facts.programs.scripts import script_text
 
 __all__ = ["named_scripts", "standing", "tasks_of_packages"]
