@@ -164,10 +164,17 @@ def _made(call: Invocation, name: str, folder: Folder, told: Told) -> None:
         if each is not None:
             call.reading.path(Value(text=each, head=each, source=name), Access.EXECUTE)
     if made is None or made.unread:
-        call.reading.unknown.append(f"what `{name[:80]}` runs is not known")
+        call.reading.unread.append(f"what `{name[:80]}` runs is not known")
     if made is not None and made.text.strip():
         line, base = Value(text=made.text, head=made.text), folder.base
         moved = Value(text=base, head=base) if base is not None else None
         call.reading.nested.append(
-            Nested(kind=NestedKind.SCRIPT, words=(line,), via=("make", path), moved=moved, file=path)
+            Nested(
+                kind=NestedKind.SCRIPT,
+                words=(line,),
+                via=("make", path),
+                moved=moved,
+                file=path,
+                assignments=tuple(made.env.items()),
+            )
         )

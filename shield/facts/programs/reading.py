@@ -135,6 +135,7 @@ class Reading:
     runs: RunsCode = RunsCode.NONE
     nested: list[Nested] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)  # the same of files of tasks, which holds in scripts, too
     flags: list[str] = field(default_factory=list)
     cautious: bool = False
     loose: bool = False  # an argument of unknown value may be an option

@@ -60,6 +60,8 @@ class Scripted:
             place = int(path.source.removeprefix("commands[").removesuffix("]"))
             record.paths.append(replace(path, source=f"commands[{start + place}]"))
         record.hosts.extend(hosts)
+        record.unknown.extend(inner.unread)
+        record.unread.extend(inner.unread)
 
 
 def _texts(state: State) -> list[tuple[str, str]]:

@@ -201,9 +201,10 @@ def test_a_mark_at_the_start_of_a_package_hides_nothing():
 
 def test_a_script_that_words_are_added_to_is_judged_with_them():
     files = {"composer.json": text('{"scripts": {"sh": "bash", "py": "python3", "lint": "ruff check"}}')}
-    for line in ("composer sh -- -c 'cat .env'", "composer py -- -c 'import os'", "composer run sh -- -c ls"):
+    for line in ("composer sh -- -c 'cat .env'", "composer py -- -c 'import os'", "composer run sh -- -c 'cat .env'"):
         assert reading_policy(line, files, confined=True) is not Decision.ALLOW, line
-    assert reading_policy("composer run lint -- src", files, confined=True) is Decision.ALLOW
+    for line in ("composer run lint -- src", "composer run sh -- -c ls"):
+        assert reading_policy(line, files, confined=True) is Decision.ALLOW
 
 
 def test_where_packages_lie_has_to_be_known():

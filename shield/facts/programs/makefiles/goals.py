@@ -31,10 +31,11 @@ _BUILTIN = tuple(
 
 @dataclass(slots=True)
 class Made:
-    """`text`: for a shell, each recipe line in a subshell; `files`: makefiles that are read besides; `unread`: there is
-    more than was understood."""
+    """`text`: for a shell, each recipe line in a subshell; `env`: what that has in its environment besides; `files`:
+    makefiles that are read, too; `unread`: there is more than was understood."""
 
     text: str = ""
+    env: dict[str, str] = field(default_factory=dict)
     files: list[str] = field(default_factory=list)
     unread: bool = False
 
@@ -55,6 +56,8 @@ def made_by(name: str, text: str, disk: Disk, told: Told) -> Made:
             waiting.extend((*choices, *[True] * number, False) for number in further)
         run = _Run(makefile, disk, told)
         lines |= dict.fromkeys(run.lines(told.goals))
+        for key, value in run.exported().items():
+            made.env[key] = value if made.env.get(key, value) == value else UNKNOWN
         made.unread |= run.unread or makefile.unread or makefile.values.unread
         made.files = list(dict.fromkeys((*made.files, *makefile.included[1:])))
         if count >= _MAX_WORLDS and waiting:
@@ -98,7 +101,7 @@ class _Run:
             self._make(goal, {}, 0, goal=True)
         ran = [f"( {values.shown(command)}\n)" for command in values.ran]
         wrote = [f": > {shlex.quote(name)}" for name in values.wrote]
-        return [*map(values.shown, self._exports()), *ran, *wrote, *map(values.shown, self._lines)]
+        return [*ran, *wrote, *map(values.shown, self._lines)]
 
     def _only_by_anything(self, name: str) -> bool:
         """A makefile that is there is made by no rule that fits everything (GNU make, "Match-Anything Rules")."""
@@ -192,12 +195,12 @@ class _Run:
                 found[name] = f"{before} {value}" if kind == "+" else value
         return found
 
-    def _exports(self) -> list[str]:
+    def exported(self) -> dict[str, str]:
         """What recipes have in their environment besides."""
         told, values, exported = self._told, self._values, self._makefile.exported
         names = [*told.given, *(name for name in told.env if name in values.held and name != "PATH")]
         names += [name for name in values.held if name in exported or ("*" in exported and name.isidentifier())]
-        out: list[str] = []
+        out: dict[str, str] = {}
         for name in dict.fromkeys(names):
             value = values.value(name)
             if not re.fullmatch(r"[A-Za-z_]\w*", name) or (name not in exported and value == told.env.get(name)):
@@ -206,7 +209,7 @@ class _Run:
                 self.unread = True
             if name == "PATH":
                 value = ":".join(self._placed(entry) for entry in value.split(":"))
-            out.append(f"export {name}={_shown(value)}")
+            out[name] = value if is_known(value) else UNKNOWN
         return out
 
     def _placed(self, entry: str) -> str:
