@@ -221,7 +221,7 @@ def _scripts(call: Invocation, operands: list[Value]) -> None:
     if (verb in _RUNS or not verb) and operands:
         # An option that is not listed may have taken the first for its value.
         named = tuple(word.text for word in _undashed(call, operands) if word.fixed)
-    named_scripts(call, manager, named)
+    named_scripts(call, manager, named, lambda name: _given_to(call, manager, operands, name))
     if named:
         bases = standing(call, manager)
         _handed_on(
@@ -234,6 +234,15 @@ def _undashed(call: Invocation, operands: list[Value]) -> list[Value]:
     texts = [word.text if word.fixed else "" for word in call.words]
     before = call.words[: texts.index("--")] if "--" in texts else call.words
     return [word for word in operands if any(word is each for each in before)]
+
+
+def _given_to(call: Invocation, manager: str, operands: list[Value], name: str) -> list[Value]:
+    """The words that the script is given: to npm options only behind `--`."""
+    if manager != "npm":
+        return _behind(call, name)
+    own = _undashed(call, operands)
+    at = next((at for at, word in enumerate(own, 1) if word.text == name), 0)
+    return [*own[at:], *_behind(call, "--", whole=False)]
 
 
 def _handed_on(call: Invocation, manager: str, script: str) -> None:

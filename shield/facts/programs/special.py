@@ -15,6 +15,7 @@ from shield.facts.programs.finders import FINDERS
 from shield.facts.programs.git.commands import GIT
 from shield.facts.programs.interpreters import INTERPRETERS
 from shield.facts.programs.invocation import Invocation, Special
+from shield.facts.programs.javascript.runners import RUNNERS
 from shield.facts.programs.language import LANGUAGE
 from shield.facts.programs.naming import NAMING
 from shield.facts.programs.packages import PACKAGES
@@ -119,6 +120,7 @@ SPECIALS: Mapping[str, Special] = MappingProxyType(
         **PATCHING,
         **PROJECT,
         **REVEALING,
+        **RUNNERS,
         **STORED,
         **TOOLCHAIN,
         **TRANSFER,

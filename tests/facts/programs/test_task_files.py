@@ -219,3 +219,82 @@ def test_odd_justfiles_come_to_an_end(content):
 )  # fmt: skip
 def test_odd_taskfiles_come_to_an_end(content):
     assert facts("task x", {"Taskfile.yml": text(content)}).parsed
+
+
+PROGRAM = text("#!/usr/bin/env node\n")
+BINS = {
+    f"node_modules/.bin/{name}": PROGRAM
+    for name in ("run-s", "run-p", "npm-run-all", "concurrently", "turbo", "nx", "eslint", "jest", "tsc", "rimraf")
+}
+
+
+def package(scripts=None, **fields):
+    return json.dumps({"scripts": scripts or {}, **fields})
+
+
+@pytest.mark.parametrize(
+    ("line", "content", "more"),
+    [
+        ("npm run g -- reset --hard", package({"g": "git"}), {}),
+        ("npm run r -- -rf src", package({"r": "rm"}), {}),
+        ("npm run r src", package({"r": "rm -rf"}), {}),
+        ("npm run r -- $D", package({"r": "rm -rf"}), {}),
+        ("yarn r src", package({"r": "rm -rf"}), {}),
+        ("yarn run r src", package({"r": "rm -rf"}), {}),
+        ("pnpm r src", package({"r": "rm -rf"}), {}),
+        ("bun run r src", package({"r": "rm -rf"}), {}),
+        ("npm test -- src", package({"test": "rm -rf"}), {}),
+        ("npm test src", package({"test": "ls && rm -rf"}), {}),
+        ("cd sub && npm run y", package({"y": BAD}), {}),
+        ("cd sub && npm test", package({"test": BAD}), {}),
+        ("cd sub && yarn y", package({"y": BAD}), {}),
+        ("npm run y", package({"y": "run-s a b", "a": "ls", "b": BAD}), {}),
+        ("npm run y", package({"y": "npm-run-all a --parallel b", "a": "ls", "b": BAD}), {}),
+        ("npm run y", package({"y": "run-p b:*", "b:a": "ls", "b:b": BAD}), {}),
+        ("npm run y", package({"y": "run-s 'r src'", "r": "rm -rf"}), {}),
+        ("npm run y", package({"y": "run-s none"}), {}),
+        ("npm run y", package({"y": "run-s --odd a", "a": "ls"}), {}),
+        ("npm run y", package({"y": "concurrently npm:b", "b": BAD}), {}),
+        ("npm run y", package({"y": "concurrently 'npm:b-*'", "b-a": BAD}), {}),
+        ("npm run y", package({"y": f"concurrently -n a,b 'ls' '{BAD}'"}), {}),
+        ("npx run-s b", package({"b": BAD}), {}),
+        ("npx concurrently npm:b", package({"b": BAD}), {}),
+        ("npm run y", package({"y": "ls"}), {".npmrc": "script-shell=./x.py\n"}),
+        ("npm_config_script_shell=./x.py npm run y", package({"y": "ls"}), {}),
+        ("npm run y", package({"y": "ls"}, workspaces=["p/*"]), {".npmrc": "workspaces=true\n", "p/a/package.json": package({"y": "cat ../../.env"})}),
+        ("npx turbo run x", package({"x": "ls", "y": BAD}), {"turbo.json": '{"tasks": {"x": {"with": ["y"]}}}'}),
+        ("npx turbo run x", package({"x": "ls", "y": BAD}), {"turbo.json": '{"tasks": {"//#x": {"dependsOn": ["y"]}}}'}),
+        ("npx nx x app", package(), {"nx.json": json.dumps({"targetDefaults": {"x": {"options": {"command": BAD}}}}), "app/project.json": '{"targets": {"x": {}}}'}),
+        ("npx nx x app", package(), {"nx.json": json.dumps({"targetDefaults": {"nx:run-commands": {"options": {"commands": [BAD]}}}}), "app/project.json": '{"targets": {"x": {"executor": "nx:run-commands"}}}'}),
+        ("npx nx x app", package(nx={"targets": {"x": {"command": BAD}}}), {"nx.json": "{}"}),
+        ("npx nx y app", package(), {"nx.json": "{}", "app/package.json": package({"x": "cat ../.env"}), "app/project.json": '{"targets": {"y": {"executor": "nx:run-script", "options": {"script": "x"}}}}'}),
+        ("npx nx y app", package(), {"nx.json": "{}", "app/project.json": json.dumps({"targets": {"y": {"dependsOn": ["z"]}, "z": {"command": BAD}}})}),
+        ("npx nx y app", package(), {"nx.json": "{}", "app/project.json": json.dumps({"targets": {"y": {"dependsOn": [{"target": "z"}]}, "z": {"command": BAD}}})}),
+        ("npm run y", "{" + " " * 70_000 + package({"y": "ls"})[1:], {}),
+        ("npm run y", "{", {}),
+    ],
+)  # fmt: skip
+def test_whatever_leads_to_a_script_of_a_package_it_is_asked(line, content, more):
+    files = BINS | {name: text(each) for name, each in more.items()}
+    assert decided(line, "package.json", content, **files) is not Decision.ALLOW
+
+
+def test_ordinary_scripts_of_packages_go_ahead():
+    scripts = {
+        "build": "run-s clean build:*", "build:a": "tsc -p a", "build:b": "tsc", "clean": "rimraf build", "test": "jest --coverage", "watch": 'concurrently -k "npm:build:*" "tsc -w"',
+        "all": "npm-run-all --parallel lint test", "lint": "eslint src", "fix": "run-s 'lint -- --fix'",
+    }  # fmt: skip
+    for line in (
+        "npm run build",
+        "npm test -- -t name",
+        "npm run watch",
+        "npm run all",
+        "npm run fix",
+        "npm run lint -- --fix",
+        "cd sub && npm test",
+        "yarn test src",
+        "pnpm test src",
+        "npx run-s lint",
+    ):
+        files = BINS | {".npmrc": text("save-exact=true\nengine-strict=true\n")}
+        assert decided(line, "package.json", package(scripts), **files) is Decision.ALLOW, line
