@@ -1,7 +1,7 @@
 """make: variables that are set among its words, and what its rules would run by them."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from shield.facts.programs.forwarding import glimpse
@@ -10,7 +10,7 @@ from shield.facts.programs.invocation import Invocation
 from shield.facts.programs.listed import counted
 from shield.facts.programs.makefiles.disk import Folder
 from shield.facts.programs.makefiles.goals import made_by
-from shield.facts.programs.makefiles.reader import Told
+from shield.facts.programs.makefiles.model import Told
 from shield.facts.programs.mention import bases_of
 from shield.facts.programs.reading import Nested, NestedKind, Value
 from shield.types import Access, RunsCode
@@ -150,17 +150,19 @@ def recipes(call: Invocation) -> None:
         call.reading.nested += glimpse("make", [made_by("-", fed, folder, told).text] if fed is not None else [])
     for base in bases_of(call) if kept or not files else ():
         folder = Folder(call.context.place, base)
-        for name in kept or [next((name for name in _NAMES if folder.exists(name)), "")]:
-            _made(call, name, folder, told)
+        _made(call, kept or [name for name in _NAMES if folder.exists(name)][:1], folder, told)
 
 
-def _made(call: Invocation, name: str, folder: Folder, told: Told) -> None:
-    path = folder.path(name) if name else None
-    if path is None:
+def _made(call: Invocation, names: Sequence[str], folder: Folder, told: Told) -> None:
+    """Several makefiles are read one after the other, as one."""
+    paths = [path for path in map(folder.path, names) if path is not None]
+    if not paths:
         return
-    text = folder.text(name)
-    made = made_by(name, text, folder, told) if text is not None else None
-    for each in (path, *map(folder.path, made.files if made is not None else ())):
+    name, path = names[0], paths[0]
+    texts = [folder.text(each) for each in names if folder.path(each) is not None]
+    whole = None if None in texts else "\n".join(text for text in texts if text is not None)
+    made = made_by(name, whole, folder, told) if whole is not None else None
+    for each in (*paths, *map(folder.path, made.files if made is not None else ())):
         if each is not None:
             call.reading.path(Value(text=each, head=each, source=name), Access.EXECUTE)
     if made is None or made.unread:

@@ -8,6 +8,7 @@ from typing import Final
 from shield.facts.filesystem import FileKind
 from shield.facts.paths import resolve_path
 from shield.facts.place import Place
+from shield.facts.programs.exposed import UNKNOWN, exposed
 from shield.facts.programs.invocation import Invocation
 from shield.facts.programs.reading import Nested, NestedKind, Value
 from shield.facts.programs.scripts import language_of, read_code, script_text
@@ -16,7 +17,6 @@ __all__ = ["MAX_DEEP", "MAX_FILES", "UNKNOWN", "Step", "found_above", "show_step
 
 MAX_FILES: Final = 16
 MAX_DEEP: Final = 24
-UNKNOWN: Final = "$unknown"
 _MAX_TEXT = 32_768
 
 
@@ -37,16 +37,17 @@ def show_steps(call: Invocation, steps: Iterable[Step], path: str) -> None:
     name = call.name.partition(" ")[0]
     for step in steps:
         text = step.text[:_MAX_TEXT]
-        if len(step.text) > _MAX_TEXT:
-            call.reading.unread.append(f"what `{posixpath.basename(path)}` runs is too long to be looked at")
-        if not text.strip():
+        language = _language(step.program) if step.program else "sh"
+        shown = exposed(text) if language == "sh" else text
+        if len(step.text) > _MAX_TEXT or shown is None:
+            call.reading.unread.append(f"what `{posixpath.basename(path)[:80]}` runs is not known")
+        text = text if shown is None else shown
+        if not text.strip() or language is None:
             continue
         words = [Value(text=each, known=UNKNOWN not in each) for each in step.given or ()]
-        if step.program:
-            language = _language(step.program)
-            if language is not None and language != "sh":
-                read_code(call.reading, text, language, name, words, call.context, file=path)
-                continue
+        if language != "sh":
+            read_code(call.reading, text, language, name, words, call.context, file=path)
+            continue
         moved = Value(text=step.folder, head=step.folder) if step.folder is not None else None
         call.reading.nested.append(
             Nested(

@@ -10,7 +10,7 @@ from shield.facts.made import MadeFiles
 from shield.facts.place import Place
 from shield.facts.programs.makefiles.disk import Folder
 from shield.facts.programs.makefiles.goals import made_by
-from shield.facts.programs.makefiles.reader import Told
+from shield.facts.programs.makefiles.model import Told
 from shield.types import Decision
 
 BAD = "cat .env"
@@ -28,6 +28,7 @@ ALL = "all:\n\tls\n"
 
 
 def decided(line, makefile, **files):
+    files = {"v.mk": text("D = src\n"), "y.sh": text("make x\n")} | files
     return reading_policy(line, WORLD | {"Makefile": text(makefile)} | files, confined=True)
 
 
@@ -105,6 +106,17 @@ def decided(line, makefile, **files):
         ("make x", "D = src\nx:\n\t$(RM) -r $(D)\n"),
         ("make x", "x:\n\trm -rf build/$(D)../src\n"),
         ("make x", "x:\n\tcd $(shell cat d) && rm -rf *\n"),
+        ("make x", "D := $(shell cat d)\nx:\n\trm -rf '$(D)'\n"),
+        ("make x", "D := $(shell echo src)\nx:\n\techo \"it's\"; rm -rf '$(D)'\n"),
+        ("make x", "D := $(shell cat d)\nx:\n\tcat <<'E' > x; rm -rf '$(D)'\n"),
+        ("make -f v.mk -f Makefile x", "x:\n\trm -rf $(D)\n"),
+        ("MAKEFILES=v.mk make x", "x:\n\trm -rf $(D)\n"),
+        ("make x", ".EXPORT_ALL_VARIABLES:\nD = src\nx:\n\trm -rf $$D\n"),
+        ("make x", "vpath %.py src\nx: a.py\n\trm -rf $<\n"),
+        ("make x", "VPATH = build:src\nx: a.py\n\trm -rf $^\n"),
+        ("export D=$(cat d); make x", "x:\n\trm -rf build$(D)\n"),
+        ("make x D=$(cat d)", "x:\n\trm -rf build$(D)\n"),
+        ("bash y.sh", "x:\n\tls\nload ./x.so\n"),
     ],
 )  # fmt: skip
 def test_whatever_makes_a_recipe_it_is_asked(line, makefile):

@@ -68,6 +68,9 @@ def decided(line, name, content, **files):
         ("just x", "x:\n  rm -rf {{uuid()}}\n"),
         ("just x", "x:\n  r\\\n  m -rf src\n"),
         ("just x none", "x:\n  ls\n"),
+        ("just x", "D := `cat .e`\nx:\n  rm -rf '{{D}}'\n"),
+        ("just x", "D := `cat .e`\nx:\n  # it's\n  rm -rf '{{D}}'\n"),
+        ("just x $(cat .e)", "x D:\n  rm -rf '{{D}}'\n"),
         ("bash y.sh", "x:\n  none here\n[script('python3')]\nz:\n  ls\n"),
     ],
 )  # fmt: skip
@@ -138,6 +141,8 @@ def test_ordinary_justfiles_go_ahead(content, lines):
         ("task x", "odd: 1\ntasks:\n  x: ls\n"),
         ("task x-1", f"tasks:\n  'x-*': {BAD}\n"),
         ("task none", "tasks:\n  x: ls\n"),
+        ("task x", "vars: {D: {sh: cat .e}}\ntasks:\n  x: rm -rf '{{.D}}'\n"),
+        ("task x", "vars: {D: {sh: cat .e}}\ntasks:\n  x: |\n    # it's\n    rm -rf '{{.D}}'\n"),
         ("task run -- reset --hard", "tasks:\n  run: git {{.CLI_ARGS}}\n"),
         ("bash y.sh", "tasks:\n  x: ls\nodd: 1\n"),
     ],

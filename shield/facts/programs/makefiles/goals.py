@@ -6,9 +6,12 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from shield.facts.programs.exposed import UNKNOWN, exposed
 from shield.facts.programs.handed import hands_program
-from shield.facts.programs.makefiles.reader import Makefile, Rule, Told, read_makefile
-from shield.facts.programs.makefiles.values import UNKNOWN, Disk, fits, is_known, with_stem
+from shield.facts.programs.makefiles.functions import fits, is_known, with_stem
+from shield.facts.programs.makefiles.model import Makefile, Rule, Told
+from shield.facts.programs.makefiles.reader import read_makefile
+from shield.facts.programs.makefiles.values import Disk
 
 __all__ = ["Made", "made_by"]
 
@@ -87,6 +90,7 @@ class _Run:
         phony = (rule.needs.split() for rule in self._explicit.get(".PHONY", ()))
         self._phony = {name for names in phony for name in names}
         self._whole = ".ONESHELL" in self._explicit
+        self._folders = [*makefile.folders, *re.split(r"[\s:]+", self._values.value("VPATH"))]
         self._lines: list[str] = []
         self._seen: set[tuple[str, tuple[tuple[str, str], ...]]] = set()
         self.unread = False
@@ -134,10 +138,18 @@ class _Run:
             found += [(rule, "") for rule in self._wild]  # of a name that is not known
         for rule, stem in found:
             needs = [with_stem(need, stem) if "%" in need else need for need in self._needs(rule, target, stem)]
+            needs = [self._where(need) for need in needs]
             names = [need for need in needs if need != "|"]
             for need in names:
                 self._make(need, local, chain)
             self._run(rule, target, stem, needs, local)
+
+    def _where(self, need: str) -> str:
+        """What is needed, in one of the other folders that it may lie in."""
+        if not is_known(need) or need in self._explicit or self._disk.exists(need):
+            return need
+        paths = (posixpath.join(folder, need) for folder in self._folders)
+        return next((path for path in paths if self._disk.exists(path)), need)
 
     def _needs(self, rule: Rule, target: str, stem: str) -> list[str]:
         automatic = {"@": target, "*": stem, "<": "", "^": "", "+": "", "?": ""}
@@ -160,6 +172,7 @@ class _Run:
 
     def _able(self, rule: Rule, target: str, stem: str) -> bool:
         needs = [with_stem(need, stem) for need in self._needs(rule, target, stem) if need != "|"]
+        needs = [self._where(need) for need in needs]
         return all(not is_known(need) or need in self._explicit or self._disk.exists(need) for need in needs)
 
     def _run(self, rule: Rule, target: str, stem: str, needs: Sequence[str], local: Mapping[str, str]) -> None:
@@ -181,7 +194,11 @@ class _Run:
         ]
         if self._whole:
             lines = ["\n".join(lines)]
-        self._lines += ["( " + "\n".join((*exported, line)) + "\n)" for line in lines if line.strip()]
+        for line in lines:
+            shown = exposed(line)
+            self.unread |= shown is None
+            if line.strip():
+                self._lines.append("( " + "\n".join((*exported, line if shown is None else shown)) + "\n)")
 
     def _own(self, target: str, inherited: Mapping[str, str]) -> dict[str, str]:
         """The variables of the target itself."""
@@ -197,7 +214,8 @@ class _Run:
 
     def exported(self) -> dict[str, str]:
         """What recipes have in their environment besides."""
-        told, values, exported = self._told, self._values, self._makefile.exported
+        told, values, exported = self._told, self._values, set(self._makefile.exported)
+        exported |= {"*"} if ".EXPORT_ALL_VARIABLES" in self._explicit else set()
         names = [*told.given, *(name for name in told.env if name in values.held and name != "PATH")]
         names += [name for name in values.held if name in exported or ("*" in exported and name.isidentifier())]
         out: dict[str, str] = {}

@@ -2,14 +2,15 @@
 
 import posixpath
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from types import MappingProxyType
+from collections.abc import Sequence
 
+from shield.facts.programs.exposed import UNKNOWN
+from shield.facts.programs.makefiles.functions import is_known
 from shield.facts.programs.makefiles.lines import joined, top_level, uncommented
-from shield.facts.programs.makefiles.values import UNKNOWN, Disk, Values, is_known
+from shield.facts.programs.makefiles.model import Makefile, Rule, Told
+from shield.facts.programs.makefiles.values import Disk, Values
 
-__all__ = ["Makefile", "Rule", "Told", "read_makefile"]
+__all__ = ["read_makefile"]
 
 _MAX_LINES = 20_000
 _MAX_RULES = 2_000
@@ -32,52 +33,6 @@ _SHELL = re.compile(
 )
 _SHELL_FLAGS = re.compile(r"(?:-[eufxvnCc]+|-[eux]*o\s+\w+|\s+)+")
 _SUFFIXES = re.compile(r"(\.\w+)(\.\w+)?")
-_NOTHING: Mapping[str, str] = MappingProxyType({})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
-    """What make is told besides: `given` among its words, `env` by its environment, which wins over the makefile where
-    `overriding`; `goals`: what it is to make; `folders`: where else it looks for what is included."""
-
-    given: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
-    env: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
-    overriding: bool = False
-    goals: Sequence[str] = ()
-    folders: Sequence[str] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """`needs`, `lines`: as they stand. `fitting`: the targets among `targets` have to fit this pattern, whose stem is
-    that of `needs`."""
-
-    targets: tuple[str, ...]
-    needs: str
-    lines: list[str]
-    fitting: str | None = None
-
-    @property
-    def by_pattern(self) -> bool:
-        return any("%" in target for target in self.targets) and self.fitting is None
-
-
-@dataclass(slots=True)
-class Makefile:
-    """`own`: variables of targets, by the name or the pattern; `exported`: names, `*` for all; `included`: the names of
-    what is read, which is made first where a rule says how; `asked`: how often a condition could not be told."""
-
-    values: Values
-    rules: list[Rule] = field(default_factory=list)
-    own: list[tuple[str, str, str, str]] = field(default_factory=list)
-    exported: set[str] = field(default_factory=set)
-    included: list[str] = field(default_factory=list)
-    first: str | None = None
-    unread: bool = False
-    asked: int = 0
-
-    def plain(self, name: str) -> str:
-        return self.values.value(name).strip()
 
 
 def read_makefile(name: str, text: str, disk: Disk, told: Told, choices: Sequence[bool] = ()) -> Makefile:
@@ -201,7 +156,10 @@ class _Reader:
             )
             return current
         word = line.split(None, 1)[0]
-        if word in ("vpath", "undefine", "unexport") or word == "override":
+        if word == "vpath":
+            self.makefile.folders += re.split(r"[\s:]+", self._values.expanded(line))[2:]
+            return current
+        if word in ("undefine", "override"):
             return current
         if word in ("load", "-load"):
             self.makefile.unread = True

@@ -5,20 +5,19 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final, Protocol
+from typing import Protocol
 
+from shield.facts.programs.exposed import OUTPUT, UNKNOWN
+from shield.facts.programs.makefiles.functions import FUNCTIONS, arguments, is_known, patsubst, plain
 from shield.facts.programs.makefiles.lines import closing
 
-__all__ = ["UNKNOWN", "Disk", "Values", "fits", "is_known", "with_stem"]
+__all__ = ["Disk", "Values"]
 
-UNKNOWN: Final = "$unknown"
 _MAX_TEXT = 32_768
 _MAX_STEPS = 20_000
 _MAX_DEEP = 40
 _LISTING = frozenset(("echo", "find", "ls"))
 _NOTHING: Mapping[str, str] = MappingProxyType({})
-# The output of a command, by its number: a shell finds out what it is.
-_OUTPUT = re.compile("\ue000(\\d+)\ue001")
 
 
 class Disk(Protocol):
@@ -35,23 +34,6 @@ class Disk(Protocol):
 
     @property
     def system(self) -> str: ...
-
-
-def is_known(text: str) -> bool:
-    return UNKNOWN not in text and "\ue000" not in text
-
-
-def fits(pattern: str, name: str) -> str | None:
-    """The stem that `%` stands for; None where the name does not fit."""
-    head, mark, tail = pattern.partition("%")
-    if not mark:
-        return "" if pattern == name else None
-    long = len(name) >= len(head) + len(tail)
-    return name[len(head) : len(name) - len(tail)] if long and name.startswith(head) and name.endswith(tail) else None
-
-
-def with_stem(pattern: str, stem: str) -> str:
-    return pattern.replace("%", stem, 1)
 
 
 @dataclass(slots=True)
@@ -114,23 +96,23 @@ class Values:
             command = self.ran[int(match[1])]
             return f"$({command}\n)" if command.split()[:1] and command.split()[0] in _LISTING else UNKNOWN
 
-        return _OUTPUT.sub(one, text)
+        return OUTPUT.sub(one, text)
 
     def _reference(self, inner: str, local: Mapping[str, str], deep: int) -> str:
         name, _, rest = inner.partition(" ") if " " in inner else inner.partition("\t")
-        if name in _FUNCTIONS and rest.strip():
+        if name in FUNCTIONS and rest.strip():
             return self._called(name, rest.lstrip(), local, deep)
         inner = self.expanded(inner, local, deep + 1)
         name, colon, change = inner.partition(":")
         if colon and "=" in change:
             before, _, after = change.partition("=")
             before, after = (each if "%" in before else f"%{each}" for each in (before, after))
-            return self._patsubst(before, after, self.value(name, local, deep))
+            return patsubst(before, after, self.value(name, local, deep))
         return self.value(inner, local, deep) if is_known(inner) else UNKNOWN
 
     def _called(self, name: str, text: str, local: Mapping[str, str], deep: int) -> str:
-        limit = _FUNCTIONS[name]
-        parts = _arguments(text, limit)
+        limit = FUNCTIONS[name]
+        parts = arguments(text, limit)
         if name in ("foreach", "if", "or", "and", "let"):
             return self._lazy(name, parts, local, deep + 1)
         given = [self.expanded(part, local, deep + 1) for part in parts]
@@ -153,7 +135,7 @@ class Values:
             return UNKNOWN
         if name in ("error", "warning", "info"):
             return ""
-        return self._plain(name, given)
+        return self._wildcard(given[0].split()) if name == "wildcard" else plain(name, given, self.disk.base)
 
     def printed(self, command: str) -> str:
         """What a command prints for make."""
@@ -193,53 +175,12 @@ class Values:
 
     def _call(self, given: list[str], local: Mapping[str, str], deep: int) -> str:
         name = given[0].strip()
-        if name in _FUNCTIONS and name not in self.held:
+        if name in FUNCTIONS and name not in self.held:
             return self._called(name, ",".join(given[1:]), local, deep)
         numbered = {str(at): each for at, each in enumerate([name, *given[1:]])}
         numbered |= {str(at): "" for at in range(len(given), 10)}
         found = self.held.get(name)
         return self.expanded(found[0], {**local, **numbered}, deep) if found is not None else ""
-
-    def _plain(self, name: str, given: list[str]) -> str:
-        last = given[-1] if given else ""
-        words = last.split()
-        if not is_known(last) and name in ("sort", "firstword", "lastword", "words", "word", "wordlist", "findstring"):
-            return UNKNOWN if name in ("words", "findstring") else last if len(words) < 2 else " ".join(words)
-        match name:
-            case "subst" if len(given) == 3:
-                return last.replace(given[0], given[1]) if given[0] else last + given[1]
-            case "patsubst" if len(given) == 3:
-                return self._patsubst(given[0].strip(), given[1], last)
-            case "filter" | "filter-out":
-                kinds = given[0].split()
-                keeps = name == "filter"
-                return " ".join(
-                    word for word in words
-                    if not is_known(word + given[0]) or any(fits(kind, word) is not None for kind in kinds) is keeps
-                )  # fmt: skip
-            case "findstring":
-                return given[0] if given[0] in last else ""
-            case "wildcard":
-                return self._wildcard(words)
-            case "addprefix" | "addsuffix":
-                return " ".join(given[0] + word if name == "addprefix" else word + given[0] for word in words)
-            case "join" if len(given) == 2:
-                first = given[0].split()
-                longest = max(len(first), len(words))
-                return " ".join("".join((*first[at : at + 1], *words[at : at + 1])) for at in range(longest))
-            case "word" | "wordlist":
-                return _numbered(given)
-            case "abspath" | "realpath":
-                base = self.disk.base
-                return " ".join(
-                    posixpath.normpath(posixpath.join(base, word)) if base and is_known(word) else word
-                    for word in words
-                )
-        each = _EACH.get(name)
-        if each is not None:
-            return " ".join(part for part in map(each, words) if part)
-        whole = _WHOLE.get(name)
-        return whole(words) if whole is not None else UNKNOWN
 
     def _wildcard(self, patterns: Sequence[str]) -> str:
         found: list[str] = []
@@ -247,74 +188,3 @@ class Values:
             names = self.disk.matching(pattern) if is_known(pattern) else None
             found += [UNKNOWN] if names is None else names
         return " ".join(found)
-
-    def _patsubst(self, before: str, after: str, text: str) -> str:
-        out: list[str] = []
-        for word in text.split():
-            if not is_known(word):
-                stem = UNKNOWN if "\ue000" in word else word
-                out.append(with_stem(after, stem) if before.startswith("%") else UNKNOWN)
-                continue
-            stem_ = fits(before, word)
-            out.append(word if stem_ is None else with_stem(after, stem_))
-        return " ".join(out)
-
-
-def _arguments(text: str, limit: int) -> list[str]:
-    """The arguments of a function, apart by commas that stand in no brackets; the last one takes what is left."""
-    parts: list[str] = []
-    depth = start = 0
-    for at, mark in enumerate(text):
-        if mark in "({":
-            depth += 1
-        elif mark in ")}":
-            depth -= 1
-        elif mark == "," and depth == 0 and len(parts) + 1 != limit:
-            parts.append(text[start:at])
-            start = at + 1
-    return [*parts, text[start:]]
-
-
-def _numbered(given: list[str]) -> str:
-    numbers = [each.strip() for each in given[:-1]]
-    if not all(number.isdecimal() for number in numbers) or not is_known("".join(numbers)):
-        return given[-1] if given else ""
-    start = int(numbers[0])
-    end = int(numbers[1]) if len(numbers) > 1 else start
-    return " ".join(given[-1].split()[max(start - 1, 0) : end])
-
-
-def _directory(word: str) -> str:
-    return word[: word.rindex("/") + 1] if "/" in word else "./"
-
-
-_EACH: Mapping[str, Callable[[str], str]] = MappingProxyType(
-    {
-        "dir": _directory,
-        "notdir": lambda word: word.rpartition("/")[2],
-        "basename": lambda word: posixpath.splitext(word)[0],
-        "suffix": lambda word: posixpath.splitext(word)[1],
-    }
-)
-_WHOLE: Mapping[str, Callable[[list[str]], str]] = MappingProxyType(
-    {
-        "strip": " ".join,
-        "sort": lambda words: " ".join(sorted(dict.fromkeys(words))),
-        "words": lambda words: str(len(words)),
-        "firstword": lambda words: "".join(words[:1]),
-        "lastword": lambda words: "".join(words[-1:]),
-    }
-)
-_ONE = """
-strip sort words firstword lastword dir notdir suffix basename wildcard realpath abspath shell eval value origin flavor
-error warning info guile
-"""
-# How many arguments each takes; 0: any number.
-_FUNCTIONS: Mapping[str, int] = MappingProxyType(
-    dict.fromkeys(("subst", "patsubst", "foreach", "let", "if", "wordlist"), 3)
-    | dict.fromkeys(("findstring", "filter", "filter-out", "word", "addprefix", "addsuffix", "join", "file"), 2)
-    | dict.fromkeys(("call", "or", "and"), 0)
-    | dict.fromkeys(
-        _ONE.split(), 1
-    )
-)  # fmt: skip
