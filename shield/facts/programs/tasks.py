@@ -60,12 +60,18 @@ def _just(call: Invocation, _: Sequence[Value]) -> None:
     ):
         _unread(call, "just")
     file = words.value("-f", "--justfile") or told.get("JUST_JUSTFILE")
+    # `just sub/x`: the recipe of the justfile there
+    inner, slash, name = rest[0].rpartition("/") if rest else ("", "", "")
+    rest = [name, *rest[1:]] if slash and name else rest[1:] if slash else rest
+    if slash and (file or any("/" in word for word in rest[1:2])):
+        _unread(call, "just")
     where = words.value("-d", "--working-directory")
     for base in bases_of(call):
-        text, path = found_above(base, [file] if file else JUSTFILES, call.context.place, upward=not file)
+        start = _within(base, inner or "/", call.context.place) if slash else base
+        text, path = found_above(start, [file] if file else JUSTFILES, call.context.place, upward=not file)
         if path is None:
-            if file:
-                _unread(call, file)
+            if file or slash:
+                _unread(call, file or inner)
             continue
         _runs(call, path)
         made = Justfile()

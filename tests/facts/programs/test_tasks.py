@@ -167,7 +167,7 @@ def test_a_variable_that_the_makefile_sets_itself_is_its_own():
      ("task d", "Taskfile.yml", "includes: {d: sub}\n"), ("just x", "justfile", "import '~/a.just'\n"), ("just x", "justfile", "import \"\"\"a.just\"\"\"\nx:\n  ls\n"),
      ("just x", "justfile", "x: \\\n  y\ny:\n  cat .env\n"), ("just x", "justfile", "set shell := ['./sh', '-c']\nx:\n  ls\n"),
      ("just x", "justfile", "set fallback\nx:\n  ls\n"), ("just x", "justfile", "[script('python3')]\nx:\n  ls\n"), ("just m", "justfile", "mod m 'dir'\nx:\n  ls\n"),
-     ("just x", "justfile", "[working-directory: 'sub']\nx:\n  rm -rf ../src\n"), ("just sub/x", "justfile", "x:\n  ls\n"),
+     ("just x", "justfile", "[working-directory: 'sub']\nx:\n  rm -rf ../src\n"),
      ("just x", "justfile", "[private] x:\n  cat .env\n")],
 )  # fmt: skip
 def test_what_is_not_understood_of_a_file_of_tasks_is_asked(line, file, content):

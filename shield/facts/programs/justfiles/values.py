@@ -148,8 +148,8 @@ class _Reader:
             if self._next("("):
                 return self._called(text)
             if self._tokens and self._tokens[-1][0] in ("raw", "text"):
-                self._tokens.pop()  # `x'~/a'`, `f'{{a}}'`
-                return UNKNOWN
+                inner = _unquoted(self._tokens.pop()[1])  # `x'~/a'`, `f'{{a}}'`
+                return filled(inner, self._scope) if text == "f" and self._deep < _MAX_DEEP else UNKNOWN
             return self._scope.value(text, self._deep)
         if text == "(":
             found = self.whole()

@@ -14,6 +14,8 @@ _QUOTED = r"(?:\"([^\"\\]*)\"|`([^`]*)`|'([^']*)')"
 _NAME = re.compile(r"\.(\w+)")
 _DEFAULT = re.compile(rf"(?:\.(\w+)\s*\|\s*default\s+{_QUOTED}|default\s+{_QUOTED}\s+\.(\w+))")
 _TEXT = re.compile(_QUOTED)
+# What stands between them may be there or not, once or often.
+_CONTROL = re.compile(r"(?:if|else|end|range|with|break|continue)\b|/\*")
 _TELLING = {"OS": "linux", "exeExt": ""}
 
 
@@ -31,7 +33,7 @@ def _one(inner: str, values: Mapping[str, object], deep: int) -> str:
         name = found[1] or found[8]
         told = valued(values[name], values, deep) if name in values else ""
         return told or next((each for each in found.groups()[1:7] if each is not None), "")
-    return _TELLING.get(inner, UNKNOWN)
+    return " " if _CONTROL.match(inner) else _TELLING.get(inner, UNKNOWN)
 
 
 def valued(value: object, values: Mapping[str, object], deep: int = 0) -> str:
