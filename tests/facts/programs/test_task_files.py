@@ -282,6 +282,8 @@ def package(scripts=None, **fields):
         ("npx nx y app", package(), {"nx.json": "{}", "app/project.json": json.dumps({"targets": {"y": {"dependsOn": [{"target": "z"}]}, "z": {"command": BAD}}})}),
         ("npm run y", "{" + " " * 70_000 + package({"y": "ls"})[1:], {}),
         ("npm run y", "{", {}),
+        ("npm run x", package({"x": "$npm_execpath run y", "y": BAD}), {}),
+        ("npm run x", package({"x": "npm run $npm_lifecycle_event:y", "x:y": BAD}), {}),
     ],
 )  # fmt: skip
 def test_whatever_leads_to_a_script_of_a_package_it_is_asked(line, content, more):

@@ -44,7 +44,8 @@ def package_scripts(
         lines = [scripts.get(each) for each in (f"pre{script}", script, f"post{script}")]
         lines[1] = f"{lines[1]}{more}" if isinstance(lines[1], str) else None
         text = "\n".join(line for line in lines if isinstance(line, str))[:_MAX_TEXT]
-        _add(reading, name, text, path, base=posixpath.dirname(path))
+        told = (("npm_execpath", name), ("npm_node_execpath", "node"), ("npm_lifecycle_event", script))
+        _add(reading, name, text, path, base=posixpath.dirname(path), env=told)
 
 
 def _quoted(word: Value) -> str:
@@ -143,9 +144,14 @@ def _scripts(place: Place, base: str | None) -> tuple[dict[str, object] | None, 
     return scripts if isinstance(scripts, dict) else None, path
 
 
-def _add(reading: Reading, name: str, text: str, path: str, *, base: str | None = None) -> None:
-    """Add what is run; `base`: the directory it is started in, where that is not the caller's own."""
+def _add(
+    reading: Reading, name: str, text: str, path: str, *, base: str | None = None, env: tuple[tuple[str, str], ...] = ()
+) -> None:
+    """Add what is run; `base`: the directory it is started in, where that is not the caller's own; `env`: what it has
+    in its environment besides."""
     if text.strip():
         line = Value(text=text, head=text)
         moved = Value(text=base, head=base) if base is not None else None
-        reading.nested.append(Nested(kind=NestedKind.SCRIPT, words=(line,), via=(name, path), moved=moved, file=path))
+        reading.nested.append(
+            Nested(kind=NestedKind.SCRIPT, words=(line,), via=(name, path), moved=moved, file=path, assignments=env)
+        )
