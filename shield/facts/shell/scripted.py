@@ -46,8 +46,12 @@ class Scripted:
         # a makefile, a package.json has several, and one may be run with other words, elsewhere
         given = tuple([word.text for word in nested.given or ()])
         key = (nested.file, text, given, state.bases, tuple(sorted(_texts(state))))
+        if not text or key in self._seen:
+            return
         self._bytes += len(text)
-        if not text or key in self._seen or len(self._seen) >= _MAX_SCRIPTS or self._bytes > _MAX_BYTES:
+        if len(self._seen) >= _MAX_SCRIPTS or self._bytes > _MAX_BYTES:
+            record.unread.append("more scripts are run than are followed")
+            record.unknown.append(record.unread[-1])
             return
         self._seen.add(key)
         inner = self._follow(text, state, frame, self)
