@@ -72,7 +72,7 @@ def test_what_git_has_kept_or_ignores_a_script_may_delete(line, command):
     ["ls src/* | xargs rm", "find src -name '*.py' | xargs rm -f", "rm -rf `cat list`", "rm -rf $D", "rimraf src", "npx rimraf src", "npx del src",
      "npx --no-install del-cli src", "npx premove src", "rsync -a --delete build/ src/", "rsync -a --delete-after build/ src",
      "python3 -c \"import shutil; shutil.rmtree('src')\"", "python3 gone.py", "node gone.js", "vite build --outDir src", "cd $D && rm -rf *",
-     "rm -rf $D/src", "rm -rf $D/../src", "find . -name '*.py' -delete", "find src -name '*.pyc' -o -name '*' -delete",
+     "rm -rf $D/src", "rm -rf $D/../src", "rm -rf /tmp/`cat list`", "t=/tmp/`cat list`; rm -rf $t", "rm -rf /tmp/../home/$D", "find . -name '*.py' -delete", "find src -name '*.pyc' -o -name '*' -delete",
      "find .. -name '*.pyc' -delete", "find . -name '*.pyc'; xargs rm < list", "read t < list; t=`mktemp`; rm -rf $t", "x=src; x=`mktemp`; rm -rf $x $y"],
 )  # fmt: skip
 def test_a_script_that_deletes_what_is_not_known_is_asked(line, command):
@@ -86,9 +86,9 @@ def test_a_script_that_deletes_what_is_not_known_is_asked(line, command):
 @pytest.mark.parametrize(
     "script",
     ["tmp=$(mktemp -d)\ntrap 'rm -rf \"$tmp\"' EXIT\ncp src/a.py \"$tmp\"", "t=`mktemp`\nrm -f $t", "f() { rm -rf \"${t:-}\"; }\nt=\"$(mktemp -d)\"\ntrap f EXIT INT",
-     "t=\"${TMPDIR:-/tmp}/x.$$\"\nrm -f \"$t\"", "cd \"$(dirname \"$0\")\"\nrm -rf dist", "ROOT=$(cd \"$(dirname \"$0\")/..\" && pwd)\nrm -rf \"$ROOT/build\" $ROOT/dist/*",
+     "t=\"${TMPDIR:-/tmp}/x.$$\"\nrm -f \"$t\"", "rm -rf /tmp/x-$V /tmp/$$", "cd \"$(dirname \"$0\")\"\nrm -rf dist", "ROOT=$(cd \"$(dirname \"$0\")/..\" && pwd)\nrm -rf \"$ROOT/build\" $ROOT/dist/*",
      "rm -rf \"${OUT:-build}\"", "V=$(git describe)\nrm -f \"app-$V.tar.gz\"", "find . -name '*.pyc' -delete\nfind . -name __pycache__ -type d -exec rm -rf {} +",
-     "find . -name '*.pyc' | xargs rm -f", "find . -type d -name __pycache__ -print0 | xargs -0 rm -rf", "for d in build dist; do rm -rf $d; done"],
+     "find . -name '*.pyc' | xargs rm -f", "find . -type d -name __pycache__ -print0 | xargs -0 rm -rf", "find . -name '*.pyc' -o -name '*.pyo' | xargs rm -f", "find . \\( -name '*.pyc' -o -name '*~' \\) -delete", "for d in build dist; do rm -rf $d; done"],
 )  # fmt: skip
 def test_what_ordinary_scripts_tidy_up_goes_ahead(script):
     files = world("ls") | {

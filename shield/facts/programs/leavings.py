@@ -23,9 +23,13 @@ _VARIABLE = re.compile(r"\$\{?(\w+)(?::[?-])?\}?(?:/.*)?", re.DOTALL)
 _TEMPORARY = re.compile(r"(?:\$\(|`)mktemp(?: [-\w./${}]+)*(?:\)|`)|(?:\$\{TMPDIR:-/tmp\}|/tmp)/.*", re.DOTALL)
 _SETTING = frozenset(("declare", "export", "local", "readonly", "typeset"))
 _READING = frozenset(("getopts", "mapfile", "printf", "read", "readarray"))
-_PATTERN = r"(?:__pycache__|\*\.py\[co\]|\*\.py[co]|\*\.o|\.DS_Store|\.pytest_cache|\.mypy_cache|\.ruff_cache|\*~)"
+_PATTERN = (
+    r"(?:__pycache__|\*\.py\[co\]|\*\.py[co]|\*\.(?:o|class|swp|egg-info)|\.DS_Store|\.ipynb_checkpoints|\.pytest_cache"
+    r"|\.mypy_cache|\.ruff_cache|\*~)"
+)
 _ROOT = r"(?:[A-Za-z0-9_.]|\./)[A-Za-z0-9._/-]*"
-_TESTS = rf"(?: -type [fd])? (?:-name {_PATTERN}|\( -name {_PATTERN}(?: -o -name {_PATTERN})+ \))(?: -type [fd])?"
+_NAMED = rf"-name {_PATTERN}(?: -o -name {_PATTERN})*"
+_TESTS = rf"(?: -type [fd])? (?:{_NAMED}|\( {_NAMED} \))(?: -type [fd])?"
 _DOES = r"(?: -prune)?(?P<does> -delete| -exec rm(?: -\w+)? \{\} (?:;|\+)| -print0?)?"
 _FIND = re.compile(rf"find(?: {_ROOT})*{_TESTS}{_DOES}")
 _RM = re.compile(r"rm(?: -[rfv]+)* (?:--? )?\{\}")
@@ -42,9 +46,14 @@ def temporary(commands: Sequence[CommandFact]) -> frozenset[str]:
             found |= dict.fromkeys(command.argv[1:], False)
         for name, text in given.items():
             if text:
-                made = _TEMPORARY.fullmatch(text) is not None and ".." not in text
+                made = _TEMPORARY.fullmatch(text) is not None and _stays(text)
                 found[name] = found.get(name, True) and made
     return frozenset(name for name, made in found.items() if made)
+
+
+def _stays(text: str) -> bool:
+    """Whether no part of a path is wholly unknown, and so may lead up: `/tmp/x-$y` does not, `/tmp/$y` may."""
+    return ".." not in text and re.search(r"/[\"']?(?:\$(?!\$)|`)", text) is None
 
 
 def leaves_behind(path: PathFact, temporary: frozenset[str] = frozenset()) -> bool:
@@ -53,8 +62,8 @@ def leaves_behind(path: PathFact, temporary: frozenset[str] = frozenset()) -> bo
         return False
     named = _VARIABLE.fullmatch(path.raw)
     return (
-        "temp" in path.categories
-        or (named is not None and named[1] in temporary)
+        ("temp" in path.categories and _stays(path.raw))
+        or (named is not None and named[1] in temporary and _stays(path.raw))
         or _BENEATH.fullmatch(path.raw) is not None
         or _ARCHIVE.fullmatch(path.raw) is not None
     )
