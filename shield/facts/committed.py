@@ -35,7 +35,7 @@ _MAX_BYTES = 8_388_608  # hashed for one action
 _MAX_ENTRIES = 1_000
 _MAX_NAMES = 1_000  # in one directory
 _MAX_LEVELS = 64
-_INSTALLED = frozenset(("node_modules", ".venv", "venv"))  # what is in these is fetched
+_INSTALLED = frozenset(("node_modules", ".venv"))  # what is in these is fetched
 _LINK_MODE, _FILE_MODES = 0o120000, frozenset((0o100644, 0o100755))
 
 
@@ -160,7 +160,7 @@ class _Kept:
 
 
 def _is_repository(path: str) -> bool:
-    return posixpath.basename(path) == ".git"
+    return posixpath.basename(path) in (".git", "HEAD")  # a bare one has no other name
 
 
 def _repository(path: str, place: Place, roots: tuple[str, ...]) -> _Kept | None:

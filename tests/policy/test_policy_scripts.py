@@ -115,7 +115,7 @@ def test_what_a_script_is_given_is_what_it_deletes(line, script):
 @pytest.mark.parametrize(
     ("ignored", "held", "allowed"),
     [("data", "data/b", True), ("data/", "data/c/d", True), ("data/*\n!data/keep", "data/keep", False), ("data/*\n!data/keep", "data/b", True), ("data", "data/.env", False),
-     ("data", "data/c/.env.local", False), ("data", "data/id_rsa", False), ("data", "data/r/.git/HEAD", False), ("data/*.txt", "data/b", False)],
+     ("data", "data/c/.env.local", False), ("data", "data/id_rsa", False), ("data", "data/r/.git/HEAD", False), ("data", "data/r.git/HEAD", False), ("data/*.txt", "data/b", False)],
 )  # fmt: skip
 def test_a_folder_that_is_ignored_holds_nothing_that_is_lost(ignored, held, allowed):
     for command in ("rm -rf data", "rm -r ./data/"):
