@@ -17,6 +17,7 @@ import struct
 import zlib
 from collections.abc import Iterator
 
+from shield.facts.beneath import Look, holds_name, look_beneath
 from shield.facts.filesystem import FileKind, FileSystemUnknownError, Stat
 from shield.facts.guards import inside
 from shield.facts.place import Place
@@ -34,6 +35,7 @@ _MAX_BYTES = 8_388_608  # hashed for one action
 _MAX_ENTRIES = 1_000
 _MAX_NAMES = 1_000  # in one directory
 _MAX_LEVELS = 64
+_INSTALLED = frozenset(("node_modules", ".venv"))  # what is in these is fetched
 _LINK_MODE, _FILE_MODES = 0o120000, frozenset((0o100644, 0o100755))
 
 
@@ -95,8 +97,20 @@ class _Kept:
         if not name or any(kept == raw or kept.startswith(raw + b"/") for kept in self._names()):
             return False
         stat = self._files.lstat(path)
-        inner = f"{name}/x" if stat is not None and stat.kind is FileKind.DIRECTORY else name
-        return Ignored(self._where, self._place).holds(inner)
+        ignored = Ignored(self._where, self._place)
+        if stat is None or stat.kind is not FileKind.DIRECTORY:
+            return ignored.holds(name)
+        if ignored.holds_all(name):
+            return posixpath.basename(name) in _INSTALLED or self._is_plain(path)
+        # what is in it is, file by file
+        prefix = len(self._top.rstrip("/")) + 1
+        inner = [each for each, _ in self._beneath(path)]
+        return all(ignored.holds(each[prefix:]) for each in inner or [f"{path}/x"]) and self._is_plain(path)
+
+    def _is_plain(self, path: str) -> bool:
+        """Whether the directory holds no other repository and no secret, of which nobody else has a copy."""
+        met = look_beneath(path, self._place, Look())
+        return met.complete and not met.entries and not holds_name(path, self._place, _is_repository)
 
     def _beneath(self, top: str) -> Iterator[tuple[str, Stat]]:
         waiting, seen = [top], 0
@@ -143,6 +157,10 @@ class _Kept:
             return None
         self._left -= stat.size
         return self._files.read(path, _MAX_FILE)
+
+
+def _is_repository(path: str) -> bool:
+    return posixpath.basename(path) in (".git", "HEAD")  # a bare one has no other name
 
 
 def _repository(path: str, place: Place, roots: tuple[str, ...]) -> _Kept | None:

@@ -66,6 +66,65 @@ def test_what_git_has_kept_or_ignores_a_script_may_delete(line, command):
     assert decided(line, command) is Decision.ALLOW
 
 
+@pytest.mark.parametrize("line", ["make x", "bash x.sh", "npm run x"])
+@pytest.mark.parametrize(
+    "command",
+    ["ls src/* | xargs rm", "find src -name '*.py' | xargs rm -f", "rm -rf `cat list`", "rm -rf $D", "rimraf src", "npx rimraf src", "npx del src",
+     "npx --no-install del-cli src", "npx premove src", "rsync -a --delete build/ src/", "rsync -a --delete-after build/ src",
+     "python3 -c \"import shutil; shutil.rmtree('src')\"", "python3 gone.py", "node gone.js", "vite build --outDir src", "cd $D && rm -rf *",
+     "rm -rf $D/src", "rm -rf $D/../src", "rm -rf /tmp/`cat list`", "t=/tmp/`cat list`; rm -rf $t", "rm -rf /tmp/../home/$D", "find . -name '*.py' -delete", "find src -name '*.pyc' -o -name '*' -delete",
+     "find .. -name '*.pyc' -delete", "find . -name '*.pyc'; xargs rm < list", "read t < list; t=`mktemp`; rm -rf $t", "x=src; x=`mktemp`; rm -rf $x $y"],
+)  # fmt: skip
+def test_a_script_that_deletes_what_is_not_known_is_asked(line, command):
+    shown = command.replace("$", "$$") if line == "make x" else command
+    gone = {"gone.py": text("import shutil\nshutil.rmtree('src')\n"), "list": text("src\n")}
+    gone["gone.js"] = text("require('fs').rmSync('src', {recursive: true})\n")
+    gone |= {f"node_modules/.bin/{name}": PROGRAM for name in ("rimraf", "del", "del-cli", "premove", "vite")}
+    assert reading_policy(line, world(shown) | gone, confined=True) is not Decision.ALLOW
+
+
+@pytest.mark.parametrize(
+    "script",
+    ["tmp=$(mktemp -d)\ntrap 'rm -rf \"$tmp\"' EXIT\ncp src/a.py \"$tmp\"", "t=`mktemp`\nrm -f $t", "f() { rm -rf \"${t:-}\"; }\nt=\"$(mktemp -d)\"\ntrap f EXIT INT",
+     "t=\"${TMPDIR:-/tmp}/x.$$\"\nrm -f \"$t\"", "rm -rf /tmp/x-$V /tmp/$$", "cd \"$(dirname \"$0\")\"\nrm -rf dist", "ROOT=$(cd \"$(dirname \"$0\")/..\" && pwd)\nrm -rf \"$ROOT/build\" $ROOT/dist/*",
+     "rm -rf \"${OUT:-build}\"", "V=$(git describe)\nrm -f \"app-$V.tar.gz\"", "find . -name '*.pyc' -delete\nfind . -name __pycache__ -type d -exec rm -rf {} +",
+     "find . -name '*.pyc' | xargs rm -f", "find . -type d -name __pycache__ -print0 | xargs -0 rm -rf", "find . -name '*.pyc' -o -name '*.pyo' | xargs rm -f", "find . \\( -name '*.pyc' -o -name '*~' \\) -delete", "for d in build dist; do rm -rf $d; done"],
+)  # fmt: skip
+def test_what_ordinary_scripts_tidy_up_goes_ahead(script):
+    files = world("ls") | {
+        "x.sh": text(f"#!/bin/bash\n{script}\n"),
+        "src/a.pyc": text("x"),
+        "src/__pycache__/a": text("x"),
+    }
+    for line in ("bash x.sh", "./x.sh"):
+        assert reading_policy(line, files, confined=True) is Decision.ALLOW
+
+
+@pytest.mark.parametrize(
+    ("line", "script"),
+    [("bash x.sh {}", 'rm -rf "$1"'), ("bash x.sh {}", 'rm -rf "$@"'), ("./x.sh {}", "rm -rf ${1:-build}"), ("bash x.sh a {}", "shift\nrm -rf $1"),
+     ("bash x.sh {}", 'f() { rm -rf "$@"; }\nf "$@"'), ("bash x.sh {}", "for d in \"$@\"; do rm -rf $d; done"), ("D={} bash x.sh", "rm -rf $D"),
+     ("export D={}; bash x.sh", "rm -rf $D"), ("env D={} bash x.sh", "rm -rf $D"), ("bash y.sh", "rm -rf $1"), ("bash x.sh build; bash x.sh {}", "rm -rf $1")],
+)  # fmt: skip
+def test_what_a_script_is_given_is_what_it_deletes(line, script):
+    for name, allowed in (("build", True), ("src", False), ("src/a.py", False)):
+        files = world("ls") | {"x.sh": text(script + "\n"), "y.sh": text(f"sh x.sh {name}\n")}
+        assert (reading_policy(line.format(name), files, confined=True) is Decision.ALLOW) is allowed, name
+
+
+@pytest.mark.parametrize(
+    ("ignored", "held", "allowed"),
+    [("data", "data/b", True), ("data/", "data/c/d", True), ("data/*\n!data/keep", "data/keep", False), ("data/*\n!data/keep", "data/b", True), ("data", "data/.env", False),
+     ("data", "data/c/.env.local", False), ("data", "data/id_rsa", False), ("data", "data/r/.git/HEAD", False), ("data", "data/r.git/HEAD", False), ("data/*.txt", "data/b", False)],
+)  # fmt: skip
+def test_a_folder_that_is_ignored_holds_nothing_that_is_lost(ignored, held, allowed):
+    for command in ("rm -rf data", "rm -r ./data/"):
+        files = world(command) | {".gitignore": text(ignored + "\n"), held: text("x\n")}
+        files.pop("data/a", None)
+        for line in ("make x", "bash x.sh"):
+            assert (reading_policy(line, files, confined=True) is Decision.ALLOW) is allowed, command
+
+
 def test_what_the_line_wrote_git_has_not_kept():
     assert decided("make x", "rm c.txt") is Decision.ALLOW
     assert decided("echo new > c.txt; make x", "rm c.txt") is not Decision.ALLOW

@@ -4,11 +4,11 @@ some of them one of the system."""
 import posixpath
 
 from shield.facts.programs.invocation import Invocation
+from shield.facts.programs.javascript.scripts import names_script
 from shield.facts.programs.library import models
 from shield.facts.programs.mention import bases_of
 from shield.facts.programs.owned import own_program
 from shield.facts.programs.reading import Value
-from shield.facts.programs.recipes import names_script
 
 __all__ = ["starts_by_name"]
 

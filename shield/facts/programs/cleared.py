@@ -8,6 +8,7 @@ from shield.facts.paths import resolve_path
 from shield.facts.programs.invocation import Invocation
 from shield.facts.programs.mention import bases_of
 from shield.facts.programs.reading import Value
+from shield.types import Access
 
 __all__ = ["cleared", "emptied", "is_made"]
 
@@ -37,7 +38,7 @@ def cleared(call: Invocation, words: Iterable[Value], program: str) -> None:
             found = resolve_path(raw, place, base=base, expand_tilde=False)
             marked = resolve_path(f"{raw}/pyvenv.cfg", place, base=base, expand_tilde=False)
             if not word.fixed or found.path is None or (found.exists and not marked.exists):
-                call.reading.unknown.append(f"`{program}` deletes all that is in `{word.text[:80]}`")
+                _lost(call, word, program)
 
 
 def emptied(call: Invocation, value: Value, program: str) -> None:
@@ -51,4 +52,10 @@ def emptied(call: Invocation, value: Value, program: str) -> None:
             and (not found.exists or _MADE.fullmatch(posixpath.basename(found.path)))
         ):
             continue
-        call.reading.unknown.append(f"`{program}` deletes all that is in `{value.text[:80]}`")
+        _lost(call, value, program)
+
+
+def _lost(call: Invocation, value: Value, program: str) -> None:
+    """Of what a script runs only paths are shown."""
+    call.reading.unknown.append(f"`{program}` deletes all that is in `{value.text[:80]}`")
+    call.reading.path(value if value.fixed else Value(text=value.text, known=False), Access.DELETE, recursive=True)

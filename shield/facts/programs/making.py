@@ -1,18 +1,19 @@
 """make: variables that are set among its words, and what its rules would run by them."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
-from shield.facts.programs.cleared import emptied
 from shield.facts.programs.forwarding import glimpse
 from shield.facts.programs.handed import hands_program
 from shield.facts.programs.invocation import Invocation
 from shield.facts.programs.listed import counted
+from shield.facts.programs.makefiles.disk import Folder
+from shield.facts.programs.makefiles.goals import made_by
+from shield.facts.programs.makefiles.model import Told
 from shield.facts.programs.mention import bases_of
-from shield.facts.programs.reading import Value
-from shield.facts.programs.recipes import Settings, deleting, made_by_rules, rules_of
-from shield.types import RunsCode
+from shield.facts.programs.reading import Nested, NestedKind, Value
+from shield.types import Access, RunsCode
 
 __all__ = ["SHELL_MARKS", "made_of", "parted", "recipes"]
 
@@ -111,39 +112,71 @@ def _counts(words: list[Value], *, whole: bool) -> bool:
     return bool(words) and words[0].fixed and (words[0].text if whole else words[0].text[:1]).isdecimal()
 
 
+_NAMES = ("GNUmakefile", "makefile", "Makefile")  # in the order of make(1)
+
+
 def recipes(call: Invocation) -> None:
     """What the rules of the makefile say of the targets."""
     targets: list[str] = []
     given: dict[str, str] = {}
     files: list[Value] = []
+    folders: list[str] = []
     words = list(call.words)
     while words:
         word = words.pop(0)
         text = word.text
         name, equals, value = text.partition("=")
-        if text in ("-f", "--file", "--makefile") and words:
-            files.append(words.pop(0))
+        if text in ("-f", "--file", "--makefile", "-I", "--include-dir") and words:
+            (folders.append(words.pop(0).text) if "I" in text or "inc" in text else files.append(words.pop(0)))
         elif name in ("--file", "--makefile") and equals:
             files.append(Value(text=value, known=word.fixed))
+        elif name == "--include-dir" and equals:
+            folders.append(value)
         elif (text in _VALUED or text[1:] in _SHORT) and words:
             words.pop(0)
         elif equals and not text.startswith("-"):
             given[name.rstrip(":?+")] = value
         elif not text.startswith("-"):
             targets.append(text)
-    told = call.context.told
     overriding = any(word.text in ("-e", "--environment-overrides") for word in call.words)
-    here = tuple(dict.fromkeys((*given, *told)))
-    env = {**call.context.place.env, **told}
-    settings = Settings(given=given, env=env, overriding=overriding, set_here=here)
+    env = {**call.context.place.env, **call.context.told}
+    told = Told(given=given, env=env, overriding=overriding, goals=targets, folders=folders)
     kept = [each.text for each in files if each.fixed and each.text != "-" and not each.text.startswith("/dev/")]
     if len(kept) < len(files):
         # a makefile that it is fed is code of the line
         call.reading.run(RunsCode.FETCHED if call.context.fetched else RunsCode.INLINE)
         fed = call.context.stdin
-        call.reading.nested += glimpse("make", [rules_of(fed, targets, settings)] if fed is not None else [])
-    if kept or not files:
-        for name in deleting(targets, settings, kept, call.context.place, bases_of(call)):
-            for text in settings.value(name).split():
-                emptied(call, Value(text=text, known=not set("*?[${`~") & set(text)), f"make {name}=…")
-        made_by_rules(call.reading, "make", targets, settings, kept, call.context.place, bases_of(call))
+        folder = Folder(call.context.place, call.context.base)
+        call.reading.nested += glimpse("make", [made_by("-", fed, folder, told).text] if fed is not None else [])
+    for base in bases_of(call) if kept or not files else ():
+        folder = Folder(call.context.place, base)
+        _made(call, kept or [name for name in _NAMES if folder.exists(name)][:1], folder, told)
+
+
+def _made(call: Invocation, names: Sequence[str], folder: Folder, told: Told) -> None:
+    """Several makefiles are read one after the other, as one."""
+    paths = [path for path in map(folder.path, names) if path is not None]
+    if not paths:
+        return
+    name, path = names[0], paths[0]
+    texts = [folder.text(each) for each in names if folder.path(each) is not None]
+    whole = None if None in texts else "\n".join(text for text in texts if text is not None)
+    made = made_by(name, whole, folder, told) if whole is not None else None
+    for each in (*paths, *map(folder.path, made.files if made is not None else ())):
+        if each is not None:
+            call.reading.path(Value(text=each, head=each, source=name), Access.EXECUTE)
+    if made is None or made.unread:
+        call.reading.unread.append(f"what `{name[:80]}` runs is not known")
+    if made is not None and made.text.strip():
+        line, base = Value(text=made.text, head=made.text), folder.base
+        moved = Value(text=base, head=base) if base is not None else None
+        call.reading.nested.append(
+            Nested(
+                kind=NestedKind.SCRIPT,
+                words=(line,),
+                via=("make", path),
+                moved=moved,
+                file=path,
+                assignments=tuple(made.env.items()),
+            )
+        )

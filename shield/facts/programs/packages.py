@@ -256,7 +256,8 @@ def _bare_install(call: Invocation) -> bool:
 def _named(call: Invocation) -> None:
     """`yarn NAME`, `pnpm NAME`, `bun NAME`: what the script of that name runs."""
     if call.operands[0].fixed:
-        named_scripts(call, _tool(call), [call.operands[0].text])
+        at = next((at for at, word in enumerate(call.words, 1) if word is call.operands[0]), len(call.words))
+        named_scripts(call, _tool(call), [call.operands[0].text], lambda _: call.words[at:])
 
 
 def _yarn_workspace(call: Invocation) -> bool:

@@ -15,6 +15,7 @@ from shield.facts.programs.cleared import cleared, emptied
 from shield.facts.programs.handed import hands_code, hands_program
 from shield.facts.programs.invocation import Invocation, Special, read_invocation
 from shield.facts.programs.javascript.named import named_scripts, standing, tasks_of_packages
+from shield.facts.programs.javascript.scripts import last_command, names_script, words_of
 from shield.facts.programs.leading import mention_value
 from shield.facts.programs.library import models
 from shield.facts.programs.listed import abbreviated, counted, listed
@@ -23,7 +24,6 @@ from shield.facts.programs.mention import MAX_WORD, leaves_out, mention
 from shield.facts.programs.model import Option, Use
 from shield.facts.programs.owned import own_program
 from shield.facts.programs.reading import Value
-from shield.facts.programs.recipes import last_command, names_script, words_of
 from shield.facts.programs.scripts import run_script
 from shield.facts.programs.tasks import TASKED, composer_commands
 from shield.types import Access, Operation, RunsCode
@@ -221,7 +221,7 @@ def _scripts(call: Invocation, operands: list[Value]) -> None:
     if (verb in _RUNS or not verb) and operands:
         # An option that is not listed may have taken the first for its value.
         named = tuple(word.text for word in _undashed(call, operands) if word.fixed)
-    named_scripts(call, manager, named)
+    named_scripts(call, manager, named, lambda name: _given_to(call, manager, operands, name))
     if named:
         bases = standing(call, manager)
         _handed_on(
@@ -234,6 +234,15 @@ def _undashed(call: Invocation, operands: list[Value]) -> list[Value]:
     texts = [word.text if word.fixed else "" for word in call.words]
     before = call.words[: texts.index("--")] if "--" in texts else call.words
     return [word for word in operands if any(word is each for each in before)]
+
+
+def _given_to(call: Invocation, manager: str, operands: list[Value], name: str) -> list[Value]:
+    """The words that the script is given: to npm options only behind `--`."""
+    if manager != "npm":
+        return _behind(call, name)
+    own = _undashed(call, operands)
+    at = next((at for at, word in enumerate(own, 1) if word.text == name), 0)
+    return [*own[at:], *_behind(call, "--", whole=False)]
 
 
 def _handed_on(call: Invocation, manager: str, script: str) -> None:

@@ -105,6 +105,7 @@ class Nested:
     moved: Value | None = None
     elsewhere: bool = False  # on another machine or root: its paths are not ours
     file: str | None = None  # the resolved path of the script, where it is a file
+    given: tuple[Value, ...] | None = None  # its parameters; None: not known
     without: tuple[str, ...] | None = ()  # variables that it does not get; None: it gets none but `assignments`
     standard: bool = False  # it is looked up in the system's own directories, whatever PATH is
     started: bool = False  # start-up files have run before it
@@ -136,6 +137,7 @@ class Reading:
     runs: RunsCode = RunsCode.NONE
     nested: list[Nested] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)  # the same of files of tasks, which holds in scripts, too
     flags: list[str] = field(default_factory=list)
     cautious: bool = False
     loose: bool = False  # an argument of unknown value may be an option

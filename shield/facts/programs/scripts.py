@@ -15,6 +15,7 @@ from shield.facts.paths import path_fact, resolve_path
 from shield.facts.place import Place
 from shield.facts.programs.deeds import Deeds, add_deeds
 from shield.facts.programs.invocation import Context
+from shield.facts.programs.leavings import leaves_behind, swept, temporary
 from shield.facts.programs.literals import LANGUAGES, literal_deeds
 from shield.facts.programs.python.code import python_deeds
 from shield.facts.programs.reading import Nested, NestedKind, Reading, Value
@@ -34,6 +35,7 @@ _PLAIN = frozenset(("executable", "source", "temp"))
 _SYSTEM = frozenset(("system",))
 # Addresses that belong to the machine itself: no script has a reason to ask them.
 _NOBODYS = (IpClass.METADATA, IpClass.LINK_LOCAL)
+_SWEEPERS = frozenset(("find", "rm"))
 _RUN_ORDER = (RunsCode.NONE, RunsCode.WORKSPACE, RunsCode.INLINE, RunsCode.FETCHED)
 
 
@@ -127,7 +129,8 @@ def read_code(
     if language == "sh":
         line = Value(text=text, head=text)
         via = (name, file) if file is not None else (name,)
-        reading.nested.append(Nested(kind=NestedKind.SCRIPT, words=(line,), via=via, file=file))
+        own = tuple(words) if file is not None else None
+        reading.nested.append(Nested(kind=NestedKind.SCRIPT, words=(line,), via=via, file=file, given=own))
         return True
     if language == "python":
         given = (file or "-c", *(word.text if word.fixed else None for word in words))
@@ -180,8 +183,22 @@ def shown(
     """
     if file is None:
         return list(commands), list(paths), list(hosts)
-    meant = [path for path in paths if _means(path)]
-    owners = {path.source for path in meant if not (path.resolved is not None and path.inside_workspace)}
+    sweeping = {
+        f"commands[{at}]" for at, command in enumerate(commands) if command.name in _SWEEPERS and swept(commands, at)
+    }
+    ours = temporary(commands)
+    meant = [
+        path
+        for path in paths
+        if _means(path)
+        and not (path.access is Access.DELETE and path.inside_workspace and path.source in sweeping)
+        and not (path.access is Access.DELETE and path.resolved is None and leaves_behind(path, ours))
+    ]
+    owners = {
+        path.source
+        for path in meant
+        if path.access is Access.DELETE or not (path.resolved is not None and path.inside_workspace)
+    }
     kept: list[CommandFact] = []
     places: dict[str, str] = {}
     for index, command in enumerate(commands):
@@ -197,6 +214,8 @@ def shown(
 
 def _means(path: PathFact) -> bool:
     if path.resolved is not None and path.inside_workspace:
+        return True
+    if path.resolved is None and path.access is Access.DELETE:
         return True
     looks = path.access in (Access.READ, Access.LIST, Access.EXECUTE)
     if path.resolved is None:

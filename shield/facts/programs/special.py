@@ -16,6 +16,7 @@ from shield.facts.programs.frameworks import FRAMEWORKS
 from shield.facts.programs.git.commands import GIT
 from shield.facts.programs.interpreters import INTERPRETERS
 from shield.facts.programs.invocation import Invocation, Special
+from shield.facts.programs.javascript.runners import RUNNERS
 from shield.facts.programs.language import LANGUAGE
 from shield.facts.programs.naming import NAMING
 from shield.facts.programs.packages import PACKAGES
@@ -130,6 +131,7 @@ SPECIALS: Mapping[str, Special] = MappingProxyType(
         **PROJECT,
         **PYPROJECT,
         **REVEALING,
+        **RUNNERS,
         **STORED,
         **TOOLCHAIN,
         **TRACING,

@@ -175,6 +175,12 @@ def _rsync(call: Invocation) -> bool:
         if value.text.startswith("--") and "=" in value.text and "/" in value.text:
             tail = value.text.partition("=")[2]
             call.reading.use(Use.ANY, Value(text=tail, head=tail))
+    operands = [value for value in call.words if not (value.fixed and value.text.startswith("-"))]
+    gone = operands[-1:] if any(value.text.startswith("--del") for value in call.words) else []
+    gone += operands[:-1] if any(value.text.startswith("--remove-s") for value in call.words) else []
+    for value in gone:
+        if ":" not in value.text:
+            call.reading.path(value, Access.DELETE, recursive=True)
     return True
 
 

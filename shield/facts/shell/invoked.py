@@ -85,6 +85,7 @@ def _join(reading: Reading, other: Reading) -> None:
     reading.paths += other.paths
     reading.hosts += other.hosts
     reading.unknown += other.unknown
+    reading.unread += other.unread
     reading.said += other.said
     reading.flags += other.flags
     reading.run(other.runs)

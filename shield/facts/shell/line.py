@@ -124,7 +124,7 @@ class Line:
             if not self._traps or seen is None:
                 return
             for text in tuple(self._traps):
-                self.text(text, self._later(seen), frame._replace(via=("trap",)))
+                self.text(text, self._later(seen), frame._replace(via=(*frame.via, "trap")))
             # What one of them changes, is there for the others, and for itself the next time.
             if self._ever == seen:
                 return

@@ -71,16 +71,17 @@ class NestedCommands:
             elsewhere=frame.elsewhere or nested.elsewhere,
             whole=frame.whole and argv and shell in _PASSING,
         )
-        if nested.kind is NestedKind.SCRIPT:
-            script_frame = frame.apart()._replace(functions=True, calls=(), fed=None, opened=None)
-            started = fresh(inner, {}, place.env)
-            started.exact = False  # its parameters, and what it is given for the one command
-            self._scripted.add(nested, started, script_frame, self._record)
-            return Done(state, state)
         # what is not constant stands there as it is written
         contents: Mapping[str, Content] = call.contents
         if nested.assignments:
             contents = {**contents, **{key: None if set(text) & _LIVE else text for key, text in nested.assignments}}
+        if nested.kind is NestedKind.SCRIPT:
+            script_frame = frame.apart()._replace(functions=True, calls=(), fed=None, opened=None)
+            started = fresh(inner, contents, place.env)
+            started.exact = False  # its parameters are not always known
+            started.positional = nested.given
+            self._scripted.add(nested, started, script_frame, self._record)
+            return Done(state, state)
         if argv:
             shown = {**call.shown, **dict(nested.assignments)} if nested.via else call.shown
             path = STANDARD_PATH if nested.standard else None

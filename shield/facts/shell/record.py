@@ -35,6 +35,7 @@ class Record:
         self.paths: list[PathFact] = []
         self.hosts: list[HostFact] = []
         self.unknown: list[str] = []
+        self.unread: list[str] = []  # of it what scripts say, too
         self.doubts: list[str] = []
         self.touched = Touched()
         self.dashed: set[str] = set()  # directories in which the line makes names that begin with a dash
@@ -111,7 +112,8 @@ class Record:
                 self.unknown.append(f"the host in `{value.text[:80]}` is not known")
             else:
                 self.hosts.append(host)
-        self.unknown.extend(reading.unknown)
+        self.unknown.extend((*reading.unknown, *reading.unread))
+        self.unread.extend(reading.unread)
 
 
 def _is_unsure(call: Call) -> bool:

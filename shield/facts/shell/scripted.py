@@ -37,15 +37,21 @@ class Scripted:
 
     def __init__(self, follow: Follow) -> None:
         self._follow = follow
-        self._seen: set[tuple[str | None, str]] = set()
+        self._seen: set[tuple[object, ...]] = set()
         self._bytes = 0
 
     def add(self, nested: Nested, state: State, frame: Frame, record: Record) -> None:
         """Add what the script of `nested` shows to `record`."""
         text = nested.words[0].text if nested.words and nested.words[0].fixed else ""
-        key = (nested.file, text)  # a makefile, a package.json has several
+        # a makefile, a package.json has several, and one may be run with other words, elsewhere
+        given = tuple([word.text for word in nested.given or ()])
+        key = (nested.file, text, given, state.bases, tuple(sorted(_texts(state))))
+        if not text or key in self._seen:
+            return
         self._bytes += len(text)
-        if not text or key in self._seen or len(self._seen) >= _MAX_SCRIPTS or self._bytes > _MAX_BYTES:
+        if len(self._seen) >= _MAX_SCRIPTS or self._bytes > _MAX_BYTES:
+            record.unread.append("more scripts are run than are followed")
+            record.unknown.append(record.unread[-1])
             return
         self._seen.add(key)
         inner = self._follow(text, state, frame, self)
@@ -58,3 +64,9 @@ class Scripted:
             place = int(path.source.removeprefix("commands[").removesuffix("]"))
             record.paths.append(replace(path, source=f"commands[{start + place}]"))
         record.hosts.extend(hosts)
+        record.unknown.extend(inner.unread)
+        record.unread.extend(inner.unread)
+
+
+def _texts(state: State) -> list[tuple[str, str]]:
+    return [(name, value) for name, value in state.variables.items() if isinstance(value, str)]

@@ -89,6 +89,13 @@ def test_many_scripts_are_bounded():
     assert len(found.commands) <= 2_000
 
 
+def test_a_script_that_is_not_followed_for_their_number_is_said():
+    many = {f"s{index}.sh": text(f"echo {index}\n") for index in range(140)}
+    line = "; ".join(f"bash s{index}.sh" for index in range(140))
+    assert facts(line, many).unknown == ("more scripts are run than are followed",)
+    assert not facts(line.partition("; bash s120")[0], many).unknown
+
+
 @pytest.mark.parametrize(
     "content",
     ['eval "$(cat x)"', '"$X" y', "if", "$(", "case x in", "f() { f | f & }; f", "x" * (MAX_SCRIPT + 1), "a\0b", "\udcff",

@@ -167,7 +167,7 @@ def test_a_variable_that_the_makefile_sets_itself_is_its_own():
      ("task d", "Taskfile.yml", "includes: {d: sub}\n"), ("just x", "justfile", "import '~/a.just'\n"), ("just x", "justfile", "import \"\"\"a.just\"\"\"\nx:\n  ls\n"),
      ("just x", "justfile", "x: \\\n  y\ny:\n  cat .env\n"), ("just x", "justfile", "set shell := ['./sh', '-c']\nx:\n  ls\n"),
      ("just x", "justfile", "set fallback\nx:\n  ls\n"), ("just x", "justfile", "[script('python3')]\nx:\n  ls\n"), ("just m", "justfile", "mod m 'dir'\nx:\n  ls\n"),
-     ("just x", "justfile", "[working-directory: 'sub']\nx:\n  rm -rf ../src\n"), ("just sub/x", "justfile", "x:\n  ls\n"),
+     ("just x", "justfile", "[working-directory: 'sub']\nx:\n  rm -rf ../src\n"),
      ("just x", "justfile", "[private] x:\n  cat .env\n")],
 )  # fmt: skip
 def test_what_is_not_understood_of_a_file_of_tasks_is_asked(line, file, content):
@@ -201,9 +201,10 @@ def test_a_mark_at_the_start_of_a_package_hides_nothing():
 
 def test_a_script_that_words_are_added_to_is_judged_with_them():
     files = {"composer.json": text('{"scripts": {"sh": "bash", "py": "python3", "lint": "ruff check"}}')}
-    for line in ("composer sh -- -c 'cat .env'", "composer py -- -c 'import os'", "composer run sh -- -c ls"):
+    for line in ("composer sh -- -c 'cat .env'", "composer py -- -c 'import os'", "composer run sh -- -c 'cat .env'"):
         assert reading_policy(line, files, confined=True) is not Decision.ALLOW, line
-    assert reading_policy("composer run lint -- src", files, confined=True) is Decision.ALLOW
+    for line in ("composer run lint -- src", "composer run sh -- -c ls"):
+        assert reading_policy(line, files, confined=True) is Decision.ALLOW
 
 
 def test_where_packages_lie_has_to_be_known():

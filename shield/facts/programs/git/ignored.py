@@ -45,6 +45,12 @@ class Ignored:
         parts = tuple(name.split("/"))
         return any(self._ignored(parts[:end], folder=end < len(parts)) for end in range(1, len(parts) + 1))
 
+    def holds_all(self, name: str) -> bool:
+        """Whether the directory `name` (from the top) is ignored itself for certain: no line brings back what is in it
+        (gitignore(5))."""
+        parts = tuple(name.split("/"))
+        return any(self._ignored(parts[:end], folder=True) for end in range(1, len(parts) + 1))
+
     def everywhere(self) -> tuple[str, ...]:
         """Names of directories that need not be looked into: what is installed, and ignored at the top. A list
         beneath may bring back all else."""

@@ -8,11 +8,11 @@ from shield.facts.paths import resolve_path
 from shield.facts.programs.interpreted import arguments, given_code, only_version, script_and_rest
 from shield.facts.programs.invocation import Context, Invocation, Special
 from shield.facts.programs.javascript.proof import node_proven
+from shield.facts.programs.javascript.scripts import package_scripts
 from shield.facts.programs.leading import mention_value
 from shield.facts.programs.mention import bases_of
 from shield.facts.programs.model import Use
 from shield.facts.programs.reading import Value
-from shield.facts.programs.recipes import package_scripts
 from shield.types import Access, Operation, RunsCode
 
 __all__ = ["NODE"]

@@ -1,0 +1,1 @@
+"""Justfiles (Just Programmer's Manual)."""

@@ -1,0 +1,1 @@
+"""Makefiles, as GNU make reads them."""

@@ -1,0 +1,1 @@
+"""Taskfiles (Task, "Schema Reference")."""
