@@ -6,6 +6,7 @@ from typing import NamedTuple
 from shield.facts.filesystem import FileKind, FileSystemUnknownError, Stat
 from shield.facts.paths import resolve_path
 from shield.facts.place import Place
+from shield.facts.programs.shims import shim_of
 from shield.types import Origin
 
 __all__ = ["BUILTINS", "KEYWORDS", "Found", "Lookup"]
@@ -42,8 +43,11 @@ _FILE = FileKind.FILE
 
 
 class Found(NamedTuple):
+    """`shim`: where it was found, if what it starts is another program of that name."""
+
     file: str | None = None
     origin: Origin = Origin.UNKNOWN
+    shim: str | None = None
 
 
 class _Folder(NamedTuple):
@@ -121,7 +125,7 @@ class Lookup:
             return None
         # a plain file is where its directory is: no root begins at it
         path = f"{parent.path.rstrip('/')}/{name}"
-        return Found(path, _settled(parent.origin, path, stat))
+        return Found(path, _settled(parent.origin, path, stat), shim_of(f"{folder.rstrip('/')}/{name}", path))
 
     def _folder(self, folder: str) -> _Folder | None:
         if folder not in self._folders:
@@ -148,7 +152,7 @@ class Lookup:
         if parent is None:
             return Found(resolved.path, Origin.UNKNOWN)
         worst = self._worst((resolved.path, named, parent))
-        return Found(resolved.path, _settled(worst, resolved.path, resolved.stat))
+        return Found(resolved.path, _settled(worst, resolved.path, resolved.stat), shim_of(named, resolved.path))
 
     def _worst(self, seen: tuple[str, ...]) -> Origin:
         return max([self._origin(item) for item in seen], key=_TRUST.index)
