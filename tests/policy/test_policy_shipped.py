@@ -114,10 +114,18 @@ def test_what_anybody_may_have_put_there_is_not(folder, command):
     assert _with_programs(folder, command, isolation=Isolation.NONE) is Decision.ESCALATE
 
 
-def _with_programs(folder, command, *files, isolation=Isolation.CONFINED):
+@pytest.mark.parametrize("folder", ["/usr/local/bin", "/home/user/.cargo/bin", "/opt/x/bin"])
+@pytest.mark.parametrize("mode", [0o757, 0o777])
+def test_what_anybody_may_write_is_not_either(folder, mode):
+    assert _with_programs(folder, "rg TODO src") is Decision.ALLOW
+    for isolation in Isolation:
+        assert _with_programs(folder, "rg TODO src", isolation=isolation, mode=mode) is Decision.ESCALATE
+
+
+def _with_programs(folder, command, *files, isolation=Isolation.CONFINED, mode=0o755):
     """What is said where the programs of a line stand in `folder` alone, which is first in PATH."""
     names = [name for name in ("rg", "fd", "node", "git", "python3", "curl", "jq") if name in command]
-    made = {f"{folder}/{name}": MadeFile(content=b"\x7fELF", mode=0o755) for name in names}
+    made = {f"{folder}/{name}": MadeFile(content=b"\x7fELF", mode=mode) for name in names}
     made |= {file: MadeFile(content=b"{}") for file in files}
     plain = made_place(isolation=isolation)
     world = MadeFiles(made, home=HOME, cwd=WORKSPACE, programs=PLAIN_PROGRAMS - set(names))

@@ -182,9 +182,10 @@ class Lookup:
 
 def _settled(origin: Origin, path: str, stat: Stat) -> Origin:
     """`origin` by where the file at `path` lies, with who owns it and who may write it."""
-    if origin is Origin.SYSTEM and stat.uid != 0 and not path.startswith(_HOMEBREW_PREFIXES):
-        return Origin.USER
-    return Origin.UNKNOWN if origin is Origin.SYSTEM and stat.mode & 0o002 else origin
+    if origin in (Origin.SYSTEM, Origin.USER) and stat.mode & 0o002:
+        return Origin.UNKNOWN
+    theirs = origin is Origin.SYSTEM and stat.uid != 0 and not path.startswith(_HOMEBREW_PREFIXES)
+    return Origin.USER if theirs else origin
 
 
 def _prefixes(roots: tuple[str, ...]) -> tuple[str, ...]:
