@@ -232,7 +232,7 @@ def test_a_shim_that_starts_what_is_installed_is_what_it_is_called(folder, files
 
 @pytest.mark.parametrize(
     "command",
-    ["echo 'python path:./x' > .tool-versions && python3 -c 'print(1)'", "cp a .tool-versions; rg x", "mv a ../ws/.tool-versions && node --version",
+    ["echo 'python path:./x' > .tool-versions && python3 -c 'print(1)'", "cp a .tool-versions; rg x", "cp a .Tool-Versions; rg x", "mkdir $'a\\nb'; cp a $'a\\nb/.tool-versions'; rg x", "mv a ../ws/.tool-versions && node --version",
      "MISE_PYTHON_VERSION=3.1 rg x", "export ASDF_NODEJS_VERSION=1; node --version", "tar xf a.tar; python3 -c 'print(1)'",
      "python3 -c 'print(1)' sub/a.py"],
 )  # fmt: skip

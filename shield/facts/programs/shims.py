@@ -54,7 +54,8 @@ _OF_ONE = MappingProxyType(
 )
 _LEADS = re.compile(
     r".*/(?:" + "|".join(re.escape(name) for name in (*_ALL, *_AQUA)) + r"|\.?mise\.[\w.-]+\.toml|package\.json"
-    r"|pyproject\.toml|(?:conf\.d|\.volta|\.?aqua)/.+)\Z"
+    r"|pyproject\.toml|(?:conf\.d|\.volta|\.?aqua)/.+)\Z",
+    re.IGNORECASE | re.DOTALL,  # names of folding file systems, and of folders with a line break
 )
 _VARIABLES = re.compile(r"(?:MISE|RTX|ASDF|PROTO|AQUA|VFOX|VOLTA|SWIFTLY|RYE|TENV|\w{2,5}ENV)_\w+")
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*\Z", re.ASCII)
