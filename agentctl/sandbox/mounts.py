@@ -5,7 +5,7 @@ does not exist is left out: nothing is ever made on the user's disk to hide it.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Final
@@ -81,10 +81,9 @@ def view(places: Places, level: Isolation, *, private: Mapping[str, str]) -> Vie
     for path in aliases([path for path, show in table.items() if show is Show.HIDDEN], mounted()):
         put(path, Show.HIDDEN)
     if confined:
-        for path in private:
-            put(path, Show.PRIVATE)
-        for path in places.caches:
-            put(path, Show.WRITABLE)
+        opened = {Show.PRIVATE: private, Show.WRITABLE: places.caches, Show.READONLY: _programs(places, private)}
+        for path, show in [(path, show) for show, paths in opened.items() for path in paths]:
+            put(path, show)
         unseen = [path for path, show in table.items() if show is Show.HIDDEN]
         for repository in places.linked:
             if not any(is_within(repository.common, place) for place in unseen):
@@ -99,6 +98,18 @@ def view(places: Places, level: Isolation, *, private: Mapping[str, str]) -> Vie
         sources={os.path.realpath(path): source for path, source in private.items()},
         watched=tuple(sorted({_existing(path) for path in watched})),
     )
+
+
+def _programs(places: Places, private: Iterable[str]) -> list[str]:
+    """Those that a confined command could write. A program there goes by its name for the user's own: none that runs
+    in the sandbox may take its place."""
+    open_to_all = (*private, *places.caches)
+    return [
+        path
+        for path in places.programs
+        if any(is_within(path, place) for place in open_to_all)
+        and not any(is_within(path, root) for root in places.workspace_roots)
+    ]
 
 
 def moment(shown: View, places: Places, level: Isolation) -> View:

@@ -27,7 +27,8 @@ class Places:
     """Absolute, resolved paths. `hidden`: never seen; `readonly`: never written; `ports`: never connected to.
 
     `scratch` is a directory of agentctl's own, outside every workspace: private /tmp, private caches, what was moved
-    aside. `caches` are directories of the user that a confined command may write. `home` is the user's. `root`:
+    aside. `caches` are directories of the user that a confined command may write; `programs`, those of PATH and the
+    environments around them, it may not, wherever they lie. `home` is the user's. `root`:
     commands have the user id 0, so that nothing but the sandbox keeps them from writing the system's own files.
     `linked` are repositories elsewhere that have a workspace for a working tree: read, and written as far as git does.
     """
@@ -40,6 +41,7 @@ class Places:
     readonly: tuple[str, ...] = ()
     ports: tuple[int, ...] = ()
     caches: tuple[str, ...] = ()
+    programs: tuple[str, ...] = ()
     linked: tuple[Linked, ...] = ()
     runtime: str | None = None
     root: bool = False
@@ -91,6 +93,7 @@ def gather(
         hidden=_resolved((config, data, *code.hidden)),
         readonly=code.readonly,
         caches=_resolved(caches),
+        programs=_started(path_env),
         linked=_linked(roots),
         runtime=None if runtime is None else os.path.realpath(runtime),
         root=os.geteuid() == 0,
@@ -132,6 +135,16 @@ def installation(roots: Sequence[str], path_env: str) -> Installation:
         readonly.append(os.path.realpath(site.getusersitepackages()))
     readonly = [place for place in readonly if place != "/" and os.path.isdir(place)]
     return Installation(hidden=_resolved(hidden), readonly=_resolved(readonly))
+
+
+def _started(path_env: str) -> tuple[str, ...]:
+    """The directories of PATH, and of those in a virtual environment all of it: without it its Python is another."""
+    found = []
+    for entry in path_env.split(":"):
+        folder = os.path.realpath(entry) if os.path.isabs(entry) else "/"
+        above = os.path.dirname(folder)
+        found.append(above if os.path.isfile(os.path.join(above, "pyvenv.cfg")) else folder)
+    return tuple(dict.fromkeys(folder for folder in found if folder != "/" and os.path.isdir(folder)))
 
 
 def private_tmp(uid: int) -> str:

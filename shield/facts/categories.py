@@ -45,6 +45,8 @@ _LOOSE = re.compile(r"[. ](?:/|$)|::\$|/git~[0-9]")
 
 _SECRETS = frozenset(("credential", "secret_store"))
 _PASSED = frozenset(("credential", "host_config"))
+# Beside a job's tree Jenkins keeps secrets and scripts for it, and the libraries and pipelines that it runs itself.
+_BESIDE_TREES = ("@tmp", "@script", "@libs")
 
 
 def categorise(
@@ -187,8 +189,8 @@ def _by_table(parts: tuple[str, ...], home: tuple[str, ...], directory: bool) ->
 def _ways_to_trees(parts: tuple[str, ...]) -> list[tuple[int, int]]:
     """Where in a name the ways to working trees begin and end that lie among the settings of a program."""
     trees = table().trees
-    # INVARIANT: a name that goes up again may leave the tree
-    if ".." in parts:
+    # INVARIANT: a name that goes up again, for any file system, may leave the tree
+    if any(not part.strip(". ") or part.endswith(_BESIDE_TREES) for part in parts):
         return []
     return [
         (start, start + len(pattern.parts))
@@ -199,9 +201,10 @@ def _ways_to_trees(parts: tuple[str, ...]) -> list[tuple[int, int]]:
 
 
 def _on_the_way(pattern: Pattern, start: int, ways: Sequence[tuple[int, int]]) -> bool:
-    """Whether a place, standing at `start`, is only passed on the way to a tree: what is in the tree is none of it."""
+    """Whether a place, standing at `start`, is only passed on the way to a tree: what is in the tree is none of it, nor
+    is what a tree is called."""
     end = start + len(pattern.parts)
-    return pattern.category in _PASSED and any(first <= start and end <= last for first, last in ways)
+    return pattern.category in _PASSED and any(first == start and end < last for first, last in ways)
 
 
 def _by_sequence(parts: tuple[str, ...], found: set[str], ways: Sequence[tuple[int, int]]) -> None:

@@ -138,7 +138,7 @@ ssh_host_*_key
     "secret_store": places("*.keychain, *.keychain-db, *.agilekeychain, *.opvault"),
     # The editors' are read by one that is started in the directory.
     "shell_startup": places("""
-sitecustomize.py, usercustomize.py, .exrc, .nvimrc, .nvim.lua, .lvimrc, .dir-locals.el, *.code-workspace
+sitecustomize.*, usercustomize.*, .exrc, .nvimrc, .nvim.lua, .lvimrc, .dir-locals.el, *.code-workspace
 *.sublime-project
 """),
     "host_config": places(".mise.*.toml, mise.*.toml"),

@@ -159,7 +159,8 @@ _STARTED = """
 .config/sublime-text, .config/sublime-text-3, .gdbinit, .config/gdb, .lldbinit, .irbrc, .pryrc, .Rprofile, .Renviron
 .julia/config, .ghci, .ghc/ghci.conf, .ocamlinit, .psqlrc, .sqliterc, .mongoshrc.js, .perldb, .pdbrc, .pythonrc
 .pythonrc.py, .pystartup, .ipython, .jupyter, .lessfilter, .mailcap, .local/share/applications, .forward, .procmailrc
-.local/share/kservices5, .local/share/nautilus/scripts, site-packages/*.pth, dist-packages/*.pth, Library/Services
+.local/share/kservices5, .local/share/nautilus/scripts, site-packages/*.pth, dist-packages/*.pth, sitecustomize
+usercustomize, Library/Services
 Library/Scripts, Library/Application Scripts, Library/Workflows, Library/Input Methods, Library/QuickLook
 Library/Spotlight, Library/PreferencePanes, Library/Screen Savers, Library/Application Support/iTerm2/Scripts
 .hammerspoon, .config/karabiner, .skhdrc, .yabairc, .config/aerospace, .aerospace.toml

@@ -152,10 +152,29 @@ def test_a_tree_among_settings_of_a_host_is_a_projects(tree: str) -> None:
     "beside",
     ["~/.codex/config.toml", "~/.codex/worktrees", "~/.codex/worktrees/a/../../config.toml", "~/.cursor/mcp.json", "~/.cursor/hooks/x.sh",
      "~/.cursor/worktrees/../hooks.json", "~/.local/share/opencode/auth.json", "/var/lib/jenkins/secrets/master.key",
-     "/var/lib/jenkins/jobs/a/config.xml", "~/.ssh/.codex/worktrees/a/id", "~/.windsurf/hooks.json"],
+     "/var/lib/jenkins/jobs/a/config.xml", "~/.ssh/.codex/worktrees/a/id", "~/.windsurf/hooks.json",
+     "/var/lib/jenkins/workspace/a@tmp/secretFiles/x", "/var/lib/jenkins/workspace/f/a@2@tmp/durable-1/script.sh", "/var/lib/jenkins/workspace/a@script/x/Jenkinsfile",
+     "/var/lib/jenkins/workspace/a@libs/x/vars/x.groovy", "~/.codex/worktrees/.. /auth.json", "~/.codex/worktrees/.aws/x", "~/.codex/worktrees/.codex/config.toml"],
 )  # fmt: skip
 def test_what_lies_beside_such_trees_is_the_hosts(beside: str) -> None:
     assert _categories(beside, Access.WRITE) & {"credential", "host_config"}
+
+
+@pytest.mark.parametrize("name", ["sitecustomize", "usercustomize"])
+def test_what_python_imports_wherever_it_looks_is_startup_in_every_form(name: str) -> None:
+    """An editable install puts a folder of the workspace among those that every start of that Python searches."""
+    for form in (
+        ".py",
+        ".pyc",
+        ".so",
+        ".cpython-312-x86_64-linux-gnu.so",
+        ".abi3.so",
+        "/__init__.py",
+        "/__init__.pyc",
+        "",
+    ):
+        assert "shell_startup" in _categories(f"src/{name}{form}", Access.WRITE), form
+    assert "shell_startup" not in _categories(f"src/{name}_test.py", Access.WRITE)
 
 
 def test_a_link_gives_suspicion_but_no_leave() -> None:

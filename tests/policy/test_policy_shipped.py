@@ -114,16 +114,142 @@ def test_what_anybody_may_have_put_there_is_not(folder, command):
     assert _with_programs(folder, command, isolation=Isolation.NONE) is Decision.ESCALATE
 
 
-def _with_programs(folder, command, *files, isolation=Isolation.CONFINED):
+@pytest.mark.parametrize("folder", ["/usr/local/bin", "/home/user/.cargo/bin", "/opt/x/bin"])
+@pytest.mark.parametrize("mode", [0o757, 0o777])
+def test_what_anybody_may_write_is_not_either(folder, mode):
+    assert _with_programs(folder, "rg TODO src") is Decision.ALLOW
+    for isolation in Isolation:
+        assert _with_programs(folder, "rg TODO src", isolation=isolation, mode=mode) is Decision.ESCALATE
+
+
+def _with_programs(folder, command, *files, isolation=Isolation.CONFINED, mode=0o755):
     """What is said where the programs of a line stand in `folder` alone, which is first in PATH."""
     names = [name for name in ("rg", "fd", "node", "git", "python3", "curl", "jq") if name in command]
-    made = {f"{folder}/{name}": MadeFile(content=b"\x7fELF", mode=0o755) for name in names}
+    made = {f"{folder}/{name}": MadeFile(content=b"\x7fELF", mode=mode) for name in names}
     made |= {file: MadeFile(content=b"{}") for file in files}
     plain = made_place(isolation=isolation)
     world = MadeFiles(made, home=HOME, cwd=WORKSPACE, programs=PLAIN_PROGRAMS - set(names))
     place = replace(plain, files=world, env={**plain.env, "PATH": f"{folder}:/usr/bin:/bin"})
     request = ActionRequest(id="x", action=make_action("execute_command", {"command": command}, WORKSPACE))
     return dry_run(request, place, shipped("default"), agent="agent", now_ms=0, max_tier=Tier.POLICY)[0].decision
+
+
+MISE, ASDF, PYENV, VOLTA, RYE, AQUA = (
+    f"{HOME}/{folder}"
+    for folder in (".local/share/mise/shims", ".asdf/shims", ".pyenv/shims", ".volta/bin", ".rye/shims", ".local/share/aquaproj-aqua/bin")
+)  # fmt: skip
+_LAUNCHERS = {
+    MISE: f"{HOME}/.local/bin/mise",
+    VOLTA: f"{HOME}/.volta/bin/volta-shim",
+    AQUA: f"{HOME}/.local/share/aqua-proxy",
+}
+_INSTALLED = ("mise/installs/python/3.12.1", "mise/installs/node/20.1.0", "mise/installs/node/20")
+
+
+def _by_shims(folder, command, files, *, isolation=Isolation.NONE, cwd=WORKSPACE):
+    """What is said where the programs of a line are shims in `folder`."""
+    made = {f"{HOME}/.local/share/{version}": MadeFile(directory=True) for version in _INSTALLED}
+    made |= {f"{HOME}/.pyenv/versions/3.12.1/bin/python": MadeFile(mode=0o755)}
+    made |= {f"{HOME}/.volta/tools/image/node/20.1.0/bin/node": MadeFile(mode=0o755)}
+    launcher = _LAUNCHERS.get(folder)
+    shim = MadeFile(content=b"#!/bin/sh\n", mode=0o755) if launcher is None else MadeFile(symlink=launcher)
+    made |= {launcher: MadeFile(content=b"\x7fELF", mode=0o755)} if launcher is not None else {}
+    names = ("rg", "node", "git", "python3", "pip")
+    made |= {f"{folder}/{name}": shim for name in names}
+    made |= {
+        f"{WORKSPACE}/{file}" if file[0] != "/" else file: MadeFile(content=text.encode())
+        for file, text in files.items()
+    }
+    made |= {f"{HOME}/old/bin/python3": MadeFile(symlink=f"{folder}/python3")}
+    plain = made_place(isolation=isolation, cwd=cwd)
+    world = MadeFiles(made, home=HOME, cwd=WORKSPACE, programs=PLAIN_PROGRAMS - set(names))
+    place = replace(plain, files=world, env={**plain.env, "PATH": f"{folder}:/usr/bin:/bin"})
+    request = ActionRequest(id="x", action=make_action("execute_command", {"command": command}, cwd))
+    verdict, facts = dry_run(request, place, shipped("default"), agent="agent", now_ms=0, max_tier=Tier.POLICY)[:2]
+    return verdict.decision, {command.runs_code.value for command in facts.commands}
+
+
+@pytest.mark.parametrize(
+    ("folder", "files"),
+    [
+        (ASDF, {".tool-versions": "python path:./x\n"}),
+        (ASDF, {".tool-versions": "python 3.12.1\nnodejs ref:../x\n"}),
+        (ASDF, {"/home/user/ws/.tool-versions": "rg"}),
+        (PYENV, {".python-version": "../../ws/x\n"}),
+        (PYENV, {".python-version": "3.12.1\n/home/user/ws/x\n"}),
+        (MISE, {".tool-versions": "python path:./x\n"}),
+        (MISE, {".tool-versions": "python 3.13.0\n"}),
+        (MISE, {".tool-versions": "ubi:evil/rg 3.12.1\n"}),
+        (MISE, {"mise.toml": "[tools]\npython = '3.12.1'\n[env]\nLD_PRELOAD = './x.so'\n"}),
+        (MISE, {"mise.toml": "[tools]\npython = {version = '3.12.1', postinstall = './x'}\n"}),
+        (MISE, {"mise.toml": "[tools]\n'npm:evil' = '3.12.1'\n"}),
+        (MISE, {"mise.toml": "[hooks]\nenter = './x'\n"}),
+        (MISE, {"mise.toml": "not a table"}),
+        (MISE, {".miserc.toml": "env = ['x']\n"}),
+        (MISE, {".config/mise/conf.d/x.toml": "[tools]\n"}),
+        (VOLTA, {"package.json": '{"volta": {"node": "18.0.0"}}'}),
+        (VOLTA, {"package.json": '{"volta": {"extends": "x/package.json"}}'}),
+        (VOLTA, {"package.json": '{"\\u0076olta": {"node": "18.0.0"}}'}),
+        (VOLTA, {"package.json": "{", ".volta/hooks.json": "{}"}),
+        (RYE, {"pyproject.toml": "[project]\n"}),
+        (AQUA, {"aqua.yaml": "registries: []\n"}),
+    ],
+)  # fmt: skip
+def test_a_shim_that_the_project_leads_is_no_program_of_the_users(folder, files):
+    for isolation in Isolation:
+        for command in ("rg TODO src", "python3 -c 'print(1)'"):
+            assert _by_shims(folder, command, files, isolation=isolation)[0] is Decision.ESCALATE, command
+    for command in ("node --version", "git status", "cd src && rg x"):
+        decision, runs = _by_shims(folder, command, files)
+        assert (decision, "workspace" in runs) == (Decision.ESCALATE, True), command
+    assert _by_shims(folder, f"{HOME}/old/bin/python3 --version", files)[0] is Decision.ESCALATE
+
+
+@pytest.mark.parametrize(
+    ("folder", "files"),
+    [
+        (ASDF, {}),
+        (ASDF, {".tool-versions": "python 3.12.1 system # why\nnodejs 20.1.0\n"}),
+        (ASDF, {"mise.toml": "[env]\nA = 'b'\n"}),
+        (PYENV, {".python-version": "3.12.1\n"}),
+        (PYENV, {".python-version": "3.13\nmy-environment\n", ".tool-versions": "x path:y\n"}),
+        (MISE, {}),
+        (MISE, {".tool-versions": "python 3.12.1\nnodejs 20.1.0\n"}),
+        (MISE, {"mise.toml": "[tools]\npython = '3.12.1'\nnode = ['20', 'system']\n[tasks.x]\nrun = './x'\n"}),
+        (MISE, {".nvmrc": "20\n", "package.json": "{}", "aqua/x": ""}),
+        (MISE, {"~/.tool-versions": "python path:x\n", "~/.config/mise/config.toml": "[env]\nA = 'b'\n"}),
+        (VOLTA, {"package.json": '{"scripts": {"a": "echo \\"x\\""}}', ".tool-versions": "x path:y"}),
+        (VOLTA, {"package.json": '{"volta": {"node": "20.1.0"}}'}),
+        (RYE, {"x.py": ""}),
+        (AQUA, {"mise.toml": "x"}),
+    ],
+)  # fmt: skip
+def test_a_shim_that_starts_what_is_installed_is_what_it_is_called(folder, files):
+    files = {file.replace("~", HOME): text for file, text in files.items()}
+    for command in ("rg TODO src", "python3 -c 'print(1)'", "node --version", "git status", "cd src && rg x"):
+        assert _by_shims(folder, command, files) == (Decision.ALLOW, {"none"}), command
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["echo 'python path:./x' > .tool-versions && python3 -c 'print(1)'", "cp a .tool-versions; rg x", "cp a .Tool-Versions; rg x", "mkdir $'a\\nb'; cp a $'a\\nb/.tool-versions'; rg x", "mv a ../ws/.tool-versions && node --version",
+     "MISE_PYTHON_VERSION=3.1 rg x", "export ASDF_NODEJS_VERSION=1; node --version", "tar xf a.tar; python3 -c 'print(1)'",
+     "python3 -c 'print(1)' sub/a.py"],
+)  # fmt: skip
+def test_a_line_does_not_lead_a_shim_itself(command):
+    files = {"a": "python path:./x\n", "sub/.tool-versions": "python path:./x\n"}
+    assert _by_shims(MISE, command, files)[0] is Decision.ESCALATE
+    assert _by_shims(MISE, command, files, isolation=Isolation.CONFINED)[0] is Decision.ESCALATE
+
+
+def test_a_shim_that_is_led_fetches_nothing_where_the_network_is():
+    """The network is open to git and to an installer: not to what a project names in their place."""
+    files = {".git/HEAD": "ref: refs/heads/main", ".git/config": '[remote "origin"]\nurl = https://git.example/x.git\n',
+             ".git/refs/x": "", ".git/objects/x": "", "requirements.txt": f"six==1.16.0 --hash=sha256:{'8' * 64}\n"}  # fmt: skip
+    for command in ("git pull", "git fetch origin", "pip install --require-hashes -r requirements.txt"):
+        assert _by_shims(ASDF, command, files, isolation=Isolation.CONFINED)[0] is Decision.ALLOW, command
+        led = {**files, ".tool-versions": "git path:./x\n"}
+        assert _by_shims(ASDF, command, led, isolation=Isolation.CONFINED)[0] is Decision.ESCALATE, command
 
 
 def test_baseline_allows_nothing_and_is_in_every_policy():

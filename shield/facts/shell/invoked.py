@@ -13,6 +13,7 @@ from shield.facts.programs.managed import managed
 from shield.facts.programs.model import Use
 from shield.facts.programs.reading import Nested, NestedKind, PathUse, Reading, Value
 from shield.facts.programs.scripts import run_file
+from shield.facts.programs.shims import read_shim
 from shield.facts.programs.special import SPECIALS
 from shield.facts.shell.builtins import BUILTIN_SPECIALS
 from shield.facts.shell.called import Called
@@ -199,6 +200,8 @@ def _read(called: Called, words: tuple[Value, ...], place: Place, state: State, 
     if found.origin in _FOREIGN and found.file is not None:
         run_file(reading, found.file, words, context)
         managed(reading, Value(text=found.file), words)
+    if found.shim is not None:
+        read_shim(found.shim, found.file or found.shim, reading, words, context)
     if model is None or found.origin not in _OURS:
         # Another file of this name may do anything with its arguments.
         _open(words, reading, place, state)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from shield.facts.filesystem import FileKind, FileSystemUnknownError, Stat
 from shield.facts.paths import resolve_path
 from shield.facts.place import Place
+from shield.facts.programs.shims import shim_of
 from shield.types import Origin
 
 __all__ = ["BUILTINS", "KEYWORDS", "Found", "Lookup"]
@@ -42,8 +43,11 @@ _FILE = FileKind.FILE
 
 
 class Found(NamedTuple):
+    """`shim`: where it was found, if what it starts is another program of that name."""
+
     file: str | None = None
     origin: Origin = Origin.UNKNOWN
+    shim: str | None = None
 
 
 class _Folder(NamedTuple):
@@ -121,7 +125,7 @@ class Lookup:
             return None
         # a plain file is where its directory is: no root begins at it
         path = f"{parent.path.rstrip('/')}/{name}"
-        return Found(path, _settled(parent.origin, path, stat))
+        return Found(path, _settled(parent.origin, path, stat), shim_of(f"{folder.rstrip('/')}/{name}", path))
 
     def _folder(self, folder: str) -> _Folder | None:
         if folder not in self._folders:
@@ -148,7 +152,7 @@ class Lookup:
         if parent is None:
             return Found(resolved.path, Origin.UNKNOWN)
         worst = self._worst((resolved.path, named, parent))
-        return Found(resolved.path, _settled(worst, resolved.path, resolved.stat))
+        return Found(resolved.path, _settled(worst, resolved.path, resolved.stat), shim_of(named, resolved.path))
 
     def coming(self, path: str, base: str | None) -> Found:
         """A program of the workspace that is not there yet, or that cannot be run yet, behind what may make it: the
@@ -191,9 +195,10 @@ class Lookup:
 
 def _settled(origin: Origin, path: str, stat: Stat) -> Origin:
     """`origin` by where the file at `path` lies, with who owns it and who may write it."""
-    if origin is Origin.SYSTEM and stat.uid != 0 and not path.startswith(_HOMEBREW_PREFIXES):
-        return Origin.USER
-    return Origin.UNKNOWN if origin is Origin.SYSTEM and stat.mode & 0o002 else origin
+    if origin in (Origin.SYSTEM, Origin.USER) and stat.mode & 0o002:
+        return Origin.UNKNOWN
+    theirs = origin is Origin.SYSTEM and stat.uid != 0 and not path.startswith(_HOMEBREW_PREFIXES)
+    return Origin.USER if theirs else origin
 
 
 def _prefixes(roots: tuple[str, ...]) -> tuple[str, ...]:

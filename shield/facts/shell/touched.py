@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from shield.facts.programs.deciding import LED, decides
 from shield.facts.programs.python.alone import may_shadow
+from shield.facts.programs.shims import leads_shims, shim_of
 from shield.types import Access, CommandFact, Origin, PathFact, RunsCode
 
 __all__ = ["Touched", "rewritten"]
@@ -66,7 +67,10 @@ def rewritten(facts: Sequence[PathFact], commands: Sequence[CommandFact] = ()) -
         led = command.runs_code is not RunsCode.NONE or command.name in LED
         if led:
             found += [fact.raw for fact in written if decides(f"{fact.resolved}", command.name, command.argv[1:])]
-        if led or command.name == "git":
+        shim = command.program is not None and shim_of(command.program, command.program) is not None
+        if shim:
+            found += [fact.raw for fact in written if leads_shims(f"{fact.resolved}")]
+        if led or shim or command.name == "git":
             found += [fact.raw for fact in written if _unpacks(fact, sources)]
     for tree in changed:
         if _unpacks(tree, sources):

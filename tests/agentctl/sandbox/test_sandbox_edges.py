@@ -85,6 +85,33 @@ def test_caches_are_private_or_declared(inside, start_driver):
     assert driver("echo x > ~/declared/x; cat ~/declared/x").stdout == "x\n"
 
 
+def test_no_program_is_put_where_the_users_are(inside, start_driver):
+    driver = start_driver(inside.means, inside.user)
+    home = driver.world / "home"
+    for folder in ("declared/bin", ".cache/env/bin"):
+        (home / folder).mkdir(parents=True)
+        (home / folder / "tool").write_text("#!/bin/sh\necho theirs\n")
+        (home / folder / "tool").chmod(0o755)
+    (home / "declared/registry").mkdir()
+    for path in (*(home / "declared").rglob("*"), home / "declared", *(home / ".cache").rglob("*"), home / ".cache"):
+        os.chown(path, inside.user, inside.user)
+    folders = [str(home / "declared/bin"), str(home / ".cache/env/bin")]
+    driver.ask({"do": "renew", "places": {"caches": [str(home / "declared")], "programs": folders}})
+    assert driver("echo x > ~/declared/registry/x; cat ~/declared/registry/x").stdout == "x\n"
+    if inside.means == "bubblewrap":  # Landlock grants what is there beside the programs, and nothing new
+        assert driver("echo x > ~/declared/x; cat ~/declared/x").stdout == "x\n"
+    for folder in ("declared", ".cache/env"):
+        for command in (
+            "echo x > ~/F/bin/git",
+            "echo x > ~/F/bin/tool",
+            "mv ~/F/bin ~/F/old",
+            "rm -rf ~/F/bin",
+            "ln -sf /bin/true ~/F/bin/tool",
+        ):
+            driver(command.replace("F", folder))
+            assert driver(f"~/{folder}/bin/tool; ls ~/{folder}/bin").stdout == "theirs\ntool\n", command
+
+
 def test_the_home_of_another_workspaces_cache_is_another(inside, start_driver):
     if inside.means != "bubblewrap":
         pytest.skip("with Landlock nothing can stand for a directory")

@@ -115,6 +115,37 @@ def test_hiding_wins_over_the_workspace(places):
     assert seen.places[places.shield_home] is Show.HIDDEN
 
 
+def test_programs_in_a_cache_are_readonly_at_confined(places):
+    home, root = places.home, places.workspace_roots[0]
+    for folder in (
+        ".cargo/bin",
+        ".cargo/registry",
+        ".cache/x/env/bin",
+        ".cache/x/bin",
+        ".local/bin",
+        "../ws/.venv/bin",
+    ):
+        os.makedirs(f"{home}/{folder}", exist_ok=True)
+    Path(home, ".cache/x/env/pyvenv.cfg").touch()
+    path_env = f"{home}/.cargo/bin:{home}/.cache/x/env/bin:{home}/.cache/x/bin:{home}/.local/bin:{root}/.venv/bin:{home}/none:x::/"
+    gathered = gather(
+        shield_home=Path(places.shield_home), workspace_roots=[root], home=Path(home), config=Path(home, "c"), data=Path(home, "d"),
+        path_env=path_env, caches=[f"{home}/.cargo", root],
+    )  # fmt: skip
+    private = {f"{home}/.cache": f"{home}/d/sandbox/x"}
+    shown = view(gathered, Isolation.CONFINED, private=private).places
+    found = {
+        path.removeprefix(home): show
+        for path, show in shown.items()
+        if path.startswith((f"{home}/.ca", f"{home}/.local"))
+    }
+    assert found == {"/.cargo": Show.WRITABLE, "/.cargo/bin": Show.READONLY, "/.cache": Show.PRIVATE,
+                     "/.cache/x/env": Show.READONLY, "/.cache/x/bin": Show.READONLY}  # fmt: skip
+    assert shown[root] is Show.WRITABLE
+    assert f"{root}/.venv/bin" not in shown
+    assert f"{home}/.cargo/bin" not in view(gathered, Isolation.STATE_HIDDEN, private={}).places
+
+
 def test_guarded_names_are_readonly_at_confined_only(places):
     root = places.workspace_roots[0]
     confined = moment(view(places, Isolation.CONFINED, private={}), places, Isolation.CONFINED)
