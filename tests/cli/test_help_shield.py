@@ -67,7 +67,7 @@ def test_help_of_every_command():
 @pytest.mark.parametrize(("program", "start", "whole"), [("shield", "che", "check"), ("agentctl", "ch", "chat")])
 def test_the_shell_completes_commands(program, start, whole):
     env = os.environ | {
-        "PYTHONPATH": ROOT,
+        "PYTHONPATH": PACKAGES,
         f"_{program.upper()}_COMPLETE": "bash_complete",
         "COMP_WORDS": f"{program} {start}",
         "COMP_CWORD": "1",
