@@ -88,6 +88,13 @@ def test_everyday_commands_of_other_people_are_judged_without_surprise():
     assert counted[Decision.BLOCK] < len(lines) // 6
 
 
+# these open a pager, on a terminal only
+_PAGING = frozenset(
+    ("aws help", "batcat --paging always /etc/hosts", "dpkg -l", "git help config", "man man", "systemctl",
+     "timedatectl list-timezones")
+)  # fmt: skip
+
+
 def test_no_known_trick_of_a_program_leaves_the_workspace():
     """GTFOBins, with its paths moved into the workspace: what is allowed only shows or changes a file there."""
     rows = [json.loads(line) for line in shared("data/eval/gtfobins.jsonl").read_text().splitlines()]
@@ -96,8 +103,7 @@ def test_no_known_trick_of_a_program_leaves_the_workspace():
         command = row["command"].replace("/path/to/", "")
         verdict, facts = _judge(policy, place, command)
         if verdict.decision is Decision.ALLOW:
-            # pagers are opened on a terminal only
-            known = command in ("dpkg -l", "git help config", "man man", "systemctl")
+            known = command in _PAGING
             assert known or row["function"] in ("file-read", "file-write", "privilege-escalation"), command
             assert all(fact.runs_code.value == "none" for fact in facts.commands), command
 

@@ -122,6 +122,37 @@ def test_what_anybody_may_write_is_not_either(folder, mode):
         assert _with_programs(folder, "rg TODO src", isolation=isolation, mode=mode) is Decision.ESCALATE
 
 
+@pytest.mark.parametrize(
+    ("command", "decision"),
+    [("rg TODO", "ALLOW"), ("rg TODO | head", "ALLOW"), ("eslint src", "ALLOW"), ("kubectl get pods", "ALLOW"), ("kubectl delete ns prod", "ESCALATE"),
+     ("frobnicate", "ESCALATE"), ("make && rg TODO", "ESCALATE"), ("command_not_found_handle() { rm -rf src; }; rg TODO", "ESCALATE"),
+     ("command_not_found_handle() { rm -rf src; }; false || (rg TODO)", "ESCALATE"), ("cp a ~/bin/rg; rg TODO", "ESCALATE")],
+)  # fmt: skip
+def test_what_is_installed_nowhere_is_judged_as_it_would_be(command, decision):
+    """Nothing runs, or what the system or the user puts into the folders of PATH meanwhile."""
+    assert _without_programs(command).name == decision
+
+
+@pytest.mark.parametrize(
+    ("path", "files"),
+    [("bin:/usr/bin", {}), (f"{WORKSPACE}/bin:/usr/bin", {}), ("/usr/bin:/tmp/bin", {}), ("/usr/bin:/data/bin", {}), (":/usr/bin", {}),
+     (f"{HOME}/none/bin:/usr/bin", {}), ("/usr/local/bin:/usr/bin", {"/usr/local/bin/rg": MadeFile(symlink=f"{WORKSPACE}/rg")}),
+     ("/usr/local/bin:/usr/bin", {"/usr/local/bin/rg": MadeFile(mode=0o644)}), ("/opt/x/bin:/usr/bin", {"/opt/x/bin": MadeFile(directory=True, mode=0o777)})],
+)  # fmt: skip
+def test_what_others_may_put_into_path_is_not(path, files):
+    assert _without_programs("rg TODO", path, files) is Decision.ESCALATE
+
+
+def _without_programs(command, path=f"{HOME}/bin:/usr/bin:/bin", files=None):
+    plain = made_place(isolation=Isolation.CONFINED)
+    made = {"Makefile": MadeFile(content=b"all:\n\ttrue\n"), f"{HOME}/bin/x": MadeFile(mode=0o755), **(files or {})}
+    programs = PLAIN_PROGRAMS - {"rg", "eslint", "kubectl"}
+    world = MadeFiles(made, home=HOME, cwd=WORKSPACE, programs=programs)
+    place = replace(plain, files=world, env={**plain.env, "PATH": path})
+    request = ActionRequest(id="x", action=make_action("execute_command", {"command": command}, WORKSPACE))
+    return dry_run(request, place, shipped("default"), agent="agent", now_ms=0, max_tier=Tier.POLICY)[0].decision
+
+
 def _with_programs(folder, command, *files, isolation=Isolation.CONFINED, mode=0o755):
     """What is said where the programs of a line stand in `folder` alone, which is first in PATH."""
     names = [name for name in ("rg", "fd", "node", "git", "python3", "curl", "jq") if name in command]
@@ -317,7 +348,8 @@ def test_living_off_the_land_is_not_allowed_unasked():
         for level in Isolation
     }
     # these open a pager on a terminal, and without one only print
-    assert allowed[Isolation.NONE] <= {"git help config", "man man", "dpkg -l", "systemctl"}
+    paging = {"git help config", "man man", "dpkg -l", "systemctl", "aws help", "timedatectl list-timezones"}
+    assert allowed[Isolation.NONE] <= paging | {"batcat --paging always /etc/hosts"}
     # what runs the project's code may be that code's shell, in the sandbox
     starts = {command.split()[0] for command in allowed[Isolation.STATE_HIDDEN] - allowed[Isolation.NONE]}
     assert starts <= {"cargo", "java", "rustc", "echo"}

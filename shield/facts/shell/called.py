@@ -17,6 +17,8 @@ __all__ = ["Called", "Names"]
 _VERSIONED = frozenset(("python", "pip", "ruby", "perl", "php", "lua", "node"))
 _SLASHES = re.compile("//+")
 _FUNCTION = Found(None, Origin.FUNCTION)
+_INSTALLED = (Origin.SYSTEM, Origin.USER)
+_HANDLERS = ("command_not_found_handle", "command_not_found_handler")  # bash(1), zshmisc(1)
 
 
 class Called(NamedTuple):
@@ -42,10 +44,14 @@ class Names:
             text = _SLASHES.sub("/", text)
         name = posixpath.basename(text.rstrip("/")) if "/" in text else text
         found = self._found(text, path, state, frame)
+        model = self._model(name, found)
+        if found.file is None and found.origin in _INSTALLED and (model is None or made or self._handled(state)):
+            found = Found()
         if made and found == Found() and "/" in text and not frame.elsewhere:
             coming = {self._lookup.coming(text, base) for base in state.bases}
             found = coming.pop() if len(coming) == 1 else found
-        return Called(name, found, self._model(name, found))
+            model = self._model(name, found)
+        return Called(name, found, model)
 
     def _found(self, text: str, path: str | None, state: State, frame: Frame) -> Found:
         if frame.elsewhere:
@@ -58,6 +64,10 @@ class Names:
             if self._lookup.find(text, base, path, builtins=frame.builtins) != first:
                 return Found()
         return first
+
+    def _handled(self, state: State) -> bool:
+        """Whether the line says what is done where a command is not found."""
+        return any(name in state.functions or name in self.functions for name in _HANDLERS)
 
     def _model(self, name: str, found: Found) -> Model | None:
         model = self._programs.get(name)

@@ -93,6 +93,7 @@ class Lookup:
         entries = path.split(":")
         if len(entries) > _MAX_ENTRIES:
             return Found()
+        nowhere = True
         for entry in entries:
             # An empty entry is the current directory; `~` in PATH is left to the shell that reads it.
             folder = entry or "."
@@ -108,10 +109,24 @@ class Lookup:
                 except FileSystemUnknownError:
                     return Found()
             if found is None:
+                nowhere = False
                 found = self._file(posixpath.join(folder, name), base)
             if found is not None:
                 return found
-        return Found()
+        return self._absent(entries) if nowhere and name not in BUILTINS else Found()
+
+    def _absent(self, entries: list[str]) -> Found:
+        """A name that no folder of PATH holds: nothing would run. If something comes to stand there before it does, it
+        is the system's or the user's, as these folders are; with a folder that others may fill nothing is known."""
+        worst = max([self._kept(entry) for entry in entries], key=_TRUST.index)
+        return Found(None, worst) if worst in (Origin.SYSTEM, Origin.USER) else Found()
+
+    def _kept(self, entry: str) -> Origin:
+        folder = self._folder(entry)
+        if folder is None:
+            # not there yet: only root can make it
+            return Origin.SYSTEM if self._origin(entry) is Origin.SYSTEM else Origin.UNKNOWN
+        return _settled(folder.origin, folder.path, folder.stat)
 
     def _entry(self, folder: str, name: str, stat: Stat) -> Found | None:
         """The program `name` of an absolute directory, where it is a plain file there: no link is left to follow.
