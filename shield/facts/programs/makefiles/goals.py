@@ -6,11 +6,11 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from shield.facts.programs.exposed import UNKNOWN, exposed
+from shield.facts.programs.exposed import UNKNOWN, ends, exposed
 from shield.facts.programs.handed import hands_program
 from shield.facts.programs.makefiles.functions import fits, is_known, with_stem
 from shield.facts.programs.makefiles.model import Makefile, Rule, Told
-from shield.facts.programs.makefiles.reader import read_makefile
+from shield.facts.programs.makefiles.reader import DEPENDENCIES, read_makefile
 from shield.facts.programs.makefiles.values import Disk
 
 __all__ = ["Made", "made_by"]
@@ -18,13 +18,20 @@ __all__ = ["Made", "made_by"]
 _MAX_TARGETS = 300
 _MAX_TEXT = 65_536
 _MAX_WORLDS = 16
+_BREAKS = re.compile(r"(?<!\\)\n")
 _MAX_CHAIN = 4  # of patterns
 # Rules of make's own, for what no other says how to make; `$(CC)` may be anything.
 _BUILTIN = tuple(
     Rule((target,), needs, [line])
     for target, needs, line in (
-        ("%.o", "%.c", "$(COMPILE.c) -o $@ $<"), ("%.o", "%.cc", "$(COMPILE.cc) -o $@ $<"),
-        ("%.o", "%.cpp", "$(COMPILE.cc) -o $@ $<"), ("%.o", "%.s", "$(AS) $(ASFLAGS) -o $@ $<"),
+        ("%.o", "%.c", "$(COMPILE.c) $(OUTPUT_OPTION) $<"), ("%.o", "%.cc", "$(COMPILE.cc) $(OUTPUT_OPTION) $<"),
+        ("%.o", "%.cpp", "$(COMPILE.cc) $(OUTPUT_OPTION) $<"),
+        ("%.o", "%.s", "$(AS) $(ASFLAGS) $(TARGET_MACH) -o $@ $<"),
+        ("%.o", "%.S", "$(COMPILE.c) -o $@ $<"), ("%.o", "%.C", "$(COMPILE.cc) $(OUTPUT_OPTION) $<"),
+        ("%.o", "%.f", "$(FC) $(FFLAGS) $(TARGET_ARCH) -c $(OUTPUT_OPTION) $<"),
+        ("%.o", "%.F", "$(FC) $(FFLAGS) $(CPPFLAGS) $(TARGET_ARCH) -c $(OUTPUT_OPTION) $<"),
+        ("%.o", "%.m", "$(OBJC) $(OBJCFLAGS) $(CPPFLAGS) $(TARGET_ARCH) -c $(OUTPUT_OPTION) $<"),
+        ("%.o", "%.p", "$(PC) $(PFLAGS) $(CPPFLAGS) $(TARGET_ARCH) -c $(OUTPUT_OPTION) $<"),
         ("%", "%.o", "$(CC) $(LDFLAGS) $^ $(LOADLIBES) $(LDLIBS) -o $@"), ("%", "%.c", "$(LINK.c) $^ $(LDLIBS) -o $@"),
         ("%", "%.cc", "$(LINK.cc) $^ $(LDLIBS) -o $@"), ("%", "%.cpp", "$(LINK.cc) $^ $(LDLIBS) -o $@"),
         ("%", "%.sh", "cat $< > $@"), ("%.c", "%.y", "$(YACC) $(YFLAGS) $<"), ("%.c", "%.l", "$(LEX) $(LFLAGS) -t $<"),
@@ -101,6 +108,9 @@ class _Run:
         for name in dict.fromkeys(makefile.included):
             if is_known(name) and name not in self._phony and not self._only_by_anything(name):
                 self._make(name, {}, 0)
+                # what is made is read then
+                missing = not self._disk.exists(name) and not name.endswith(DEPENDENCIES)
+                self.unread |= missing and any(rule.lines for rule in self._explicit.get(name, ()))
         for goal in goals or first:
             self._make(goal, {}, 0, goal=True)
         ran = [f"( {values.shown(command)}\n)" for command in values.ran]
@@ -188,25 +198,27 @@ class _Run:
             f"export {name}={_shown(value)}" for name, value in local.items() if name in self._makefile.exported
         ]
         lines = [
-            each.lstrip(" \t@+-")
+            (each if "#" in each else each.replace("\\\n", "")).lstrip(" \t@+-")
             for line in rule.lines
-            for each in self._values.expanded(line, {**local, **automatic}).split("\n")
+            for each in _BREAKS.split(self._values.expanded(line, {**local, **automatic}))
         ]
         if self._whole:
             lines = ["\n".join(lines)]
         for line in lines:
             shown = exposed(line)
-            self.unread |= shown is None
+            self.unread |= shown is None or not ends(line)
             if line.strip():
                 self._lines.append("( " + "\n".join((*exported, line if shown is None else shown)) + "\n)")
 
     def _own(self, target: str, inherited: Mapping[str, str]) -> dict[str, str]:
         """The variables of the target itself."""
         found: dict[str, str] = {}
-        for pattern, name, kind, text in self._makefile.own:
+        # what is said of a pattern gives way to what is said of a longer one, and of the name
+        for pattern, name, kind, text in sorted(self._makefile.own, key=_closeness):
             if name in self._told.given or (fits(pattern, target) is None and is_known(pattern)):
                 continue
             value = self._values.expanded(text, {**inherited, **found})
+            value = value if is_known(pattern) else UNKNOWN
             before = found.get(name, inherited.get(name, self._values.value(name)))
             if kind != "?" or not before:
                 found[name] = f"{before} {value}" if kind == "+" else value
@@ -233,6 +245,11 @@ class _Run:
     def _placed(self, entry: str) -> str:
         base = self._disk.base
         return posixpath.normpath(posixpath.join(base, entry)) if base and entry and is_known(entry) else entry
+
+
+def _closeness(own: tuple[str, str, str, str]) -> tuple[bool, int]:
+    pattern = own[0]
+    return "%" not in pattern, len(pattern) if "%" in pattern else 0
 
 
 def _shown(value: str) -> str:
