@@ -106,6 +106,11 @@ def _numbered(given: list[str]) -> str:
     return " ".join(given[-1].split()[max(start - 1, 0) : end])
 
 
+def _suffix(word: str) -> str:
+    _, dot, end = word.rpartition(".")
+    return dot + end if dot and "/" not in end else ""
+
+
 def _directory(word: str) -> str:
     return word[: word.rindex("/") + 1] if "/" in word else "./"
 
@@ -114,8 +119,8 @@ _EACH: Mapping[str, Callable[[str], str]] = MappingProxyType(
     {
         "dir": _directory,
         "notdir": lambda word: word.rpartition("/")[2],
-        "basename": lambda word: posixpath.splitext(word)[0],
-        "suffix": lambda word: posixpath.splitext(word)[1],
+        "basename": lambda word: word[: len(word) - len(_suffix(word))],
+        "suffix": _suffix,
     }
 )
 _WHOLE: Mapping[str, Callable[[list[str]], str]] = MappingProxyType(

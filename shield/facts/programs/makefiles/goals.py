@@ -128,7 +128,8 @@ class _Run:
         )
 
     def _make(self, target: str, inherited: Mapping[str, str], chain: int, *, goal: bool = False) -> None:
-        local = {**inherited, **self._own(target, inherited)}
+        # what depends on the rule is another thing for each of what the target needs
+        local = {**inherited, **self._own(target, {**inherited, **dict.fromkeys("@<^+?*%|", UNKNOWN)})}
         key = (target, tuple(sorted(local.items())))
         if key in self._seen:
             return
@@ -146,13 +147,19 @@ class _Run:
             self.unread |= goal and not is_known(target)
         if target not in self._explicit:
             found += [(rule, "") for rule in self._wild]  # of a name that is not known
+        every: list[list[str]] = []
         for rule, stem in found:
             needs = [with_stem(need, stem) if "%" in need else need for need in self._needs(rule, target, stem)]
-            needs = [self._where(need) for need in needs]
-            names = [need for need in needs if need != "|"]
-            for need in names:
-                self._make(need, local, chain)
-            self._run(rule, target, stem, needs, local)
+            every.append([self._where(need) for need in needs])
+            for need in every[-1]:
+                if need != "|":
+                    self._make(need, local, chain)
+        for at, (rule, stem) in enumerate(found):
+            # what other rules say that it needs counts, too
+            ordered = [_parted(each) for each in (every[at], *every[:at], *every[at + 1 :])]
+            needs = [need for each, _ in ordered for need in each]
+            behind = [need for _, each in ordered for need in each]
+            self._run(rule, target, stem, [*needs, "|", *behind], inherited)
 
     def _where(self, need: str) -> str:
         """What is needed, in one of the other folders that it may lie in."""
@@ -185,7 +192,7 @@ class _Run:
         needs = [self._where(need) for need in needs]
         return all(not is_known(need) or need in self._explicit or self._disk.exists(need) for need in needs)
 
-    def _run(self, rule: Rule, target: str, stem: str, needs: Sequence[str], local: Mapping[str, str]) -> None:
+    def _run(self, rule: Rule, target: str, stem: str, needs: Sequence[str], inherited: Mapping[str, str]) -> None:
         ordered = list(needs)
         if "|" in ordered:
             ordered = ordered[: ordered.index("|")]
@@ -194,6 +201,7 @@ class _Run:
             "@": target, "<": ordered[0] if ordered else "", "^": joined, "+": " ".join(ordered), "?": joined,
             "*": stem, "%": "", "|": " ".join(needs[len(ordered) + 1 :]),
         }  # fmt: skip
+        local = {**inherited, **self._own(target, {**inherited, **automatic})}
         exported = [
             f"export {name}={_shown(value)}" for name, value in local.items() if name in self._makefile.exported
         ]
@@ -211,13 +219,17 @@ class _Run:
                 self._lines.append("( " + "\n".join((*exported, line if shown is None else shown)) + "\n)")
 
     def _own(self, target: str, inherited: Mapping[str, str]) -> dict[str, str]:
-        """The variables of the target itself."""
+        """The variables of the target itself. One may name another that is set behind it."""
+        return self._own_in(target, inherited, self._own_in(target, inherited, {})) if self._makefile.own else {}
+
+    def _own_in(self, target: str, inherited: Mapping[str, str], known: Mapping[str, str]) -> dict[str, str]:
         found: dict[str, str] = {}
         # what is said of a pattern gives way to what is said of a longer one, and of the name
         for pattern, name, kind, text in sorted(self._makefile.own, key=_closeness):
             if name in self._told.given or (fits(pattern, target) is None and is_known(pattern)):
                 continue
-            value = self._values.expanded(text, {**inherited, **found})
+            others = {each: value for each, value in known.items() if each != name}
+            value = self._values.expanded(text, {**inherited, **found, **others})
             value = value if is_known(pattern) else UNKNOWN
             before = found.get(name, inherited.get(name, self._values.value(name)))
             if kind != "?" or not before:
@@ -245,6 +257,12 @@ class _Run:
     def _placed(self, entry: str) -> str:
         base = self._disk.base
         return posixpath.normpath(posixpath.join(base, entry)) if base and entry and is_known(entry) else entry
+
+
+def _parted(needs: list[str]) -> tuple[list[str], list[str]]:
+    """Those before `|`, and those behind it."""
+    at = needs.index("|") if "|" in needs else len(needs)
+    return needs[:at], [need for need in needs[at:] if need != "|"]
 
 
 def _closeness(own: tuple[str, str, str, str]) -> tuple[bool, int]:

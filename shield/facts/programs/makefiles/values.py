@@ -16,6 +16,7 @@ __all__ = ["Disk", "Values", "again"]
 
 _MAX_TEXT = 32_768
 _MAX_STEPS = 20_000
+_STEP = 64  # characters that are looked through at once
 _MAX_DEEP = 40
 _LISTING = frozenset(("echo", "find", "ls"))
 _NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -62,7 +63,7 @@ class Values:
         if "$" not in text:
             self.unread |= len(text) > _MAX_TEXT
             return text[:_MAX_TEXT]
-        self.steps += 1
+        self.steps += 1 + len(text) // _STEP
         if deep > _MAX_DEEP or self.steps > _MAX_STEPS:
             self.unread = True
             return UNKNOWN
@@ -135,7 +136,7 @@ class Values:
             self.evaluate(again(given[0]))
             return ""
         if name == "value":
-            return self.held.get(given[0], ("", True))[0]
+            return UNKNOWN if given[0] in local else self.held.get(given[0], ("", True))[0]
         if name == "file":
             found = re.match(r"(>>?|<)\s*(\S+)", given[0])
             if found is not None and found[1] != "<":
