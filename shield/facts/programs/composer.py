@@ -5,6 +5,7 @@ import posixpath
 import shlex
 from collections.abc import Iterator, Sequence
 
+from shield.facts.programs.exposed import ends
 from shield.facts.programs.invocation import Invocation
 from shield.facts.programs.mention import bases_of
 from shield.facts.programs.reading import Value
@@ -82,6 +83,7 @@ class _Run:
             self.lines.append(f"export {name}={shlex.quote(value)}" if name.isidentifier() else "")
         elif first in ("@php", "@composer"):
             self.lines.append(f"( {first[1:]} {rest}\n)")
+            self.unread |= not ends(rest)
             words = _words(rest)
             words = words[1:] if words[:1] in (["run"], ["run-script"], ["exec"]) else words
             if first == "@composer" and words:
@@ -91,6 +93,7 @@ class _Run:
             self.unread |= first[1:] not in self._scripts
         elif rest or "::" not in first:
             self.lines.append(f"( {line}\n)")
+            self.unread |= not ends(line)
 
 
 def _words(text: str) -> list[str]:
@@ -116,7 +119,12 @@ def _scripts(text: str) -> dict[str, list[str]] | None:
     except (ValueError, RecursionError):
         return None
     found = said.get("scripts") if isinstance(said, dict) else None
-    return {
+    scripts = {
         str(name): [line for line in (value if isinstance(value, list) else [value]) if isinstance(line, str)]
         for name, value in (found.items() if isinstance(found, dict) else ())
     }
+    others = said.get("scripts-aliases") if isinstance(said, dict) else None
+    for name, value in others.items() if isinstance(others, dict) else ():
+        for other in value if isinstance(value, list) else ():
+            scripts.setdefault(str(other), [f"@{name}"])
+    return scripts

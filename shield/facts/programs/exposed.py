@@ -3,11 +3,13 @@
 import re
 from typing import Final
 
-__all__ = ["OUTPUT", "UNKNOWN", "exposed"]
+__all__ = ["OUTPUT", "UNKNOWN", "ends", "exposed"]
 
 UNKNOWN: Final = "$unknown"
 # What a command printed, by its number.
 OUTPUT: Final = re.compile("\ue000(\\d+)\ue001")
+_HERE = re.compile(r"(?<!<)<<(?!<)-?[ \t]*('[^'\n]*'|\"[^\"\n]*\"|[^\s<>|;&()]+)")
+_CALCULATED = re.compile(r"\(\([^()]*\)\)")
 _MARK = re.compile(rf"{re.escape(UNKNOWN)}|{OUTPUT.pattern}")
 
 
@@ -43,3 +45,38 @@ def exposed(text: str) -> str | None:
         out.append(mark)
         at += 1
     return None if quote else "".join(out)
+
+
+def ends(text: str) -> bool:
+    """Whether nothing that the line opens goes on behind it: quotes, `${`, `$((`, a here-document."""
+    lines, kept = text.split("\n")[::-1], list[str]()
+    while lines:
+        kept.append(lines.pop())
+        for word in _HERE.findall(_CALCULATED.sub("", kept[-1])):
+            mark = word.strip("'\"").replace("\\", "")
+            at = next((at for at in range(len(lines) - 1, -1, -1) if lines[at].lstrip("\t") == mark), None)
+            if at is None:
+                return False
+            del lines[at:]
+    return not _open("\n".join(kept))
+
+
+def _open(text: str) -> bool:
+    quote, plain = "", list[str]()
+    at = 0
+    while at < len(text):
+        mark = text[at]
+        at += 1
+        if mark == "\\" and quote != "'":
+            at += 1
+        elif mark == quote:
+            quote = ""
+        elif not quote and mark in "'\"`":
+            quote = mark
+        elif not quote and mark == "#" and text[at - 2 : at - 1] in ("", *" \t\n;&|("):
+            end = text.find("\n", at)
+            at = len(text) if end < 0 else end
+        elif quote != "'":
+            plain.append(mark)
+    whole = "".join(plain)
+    return bool(quote) or whole.count("${") > whole.count("}") or whole.count("$((") > whole.count("))")

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from shield.types import CommandFact, PathFact
+from shield.types import CommandFact, Origin, PathFact
 
 __all__ = ["leaves_behind", "swept", "temporary"]
 
@@ -20,7 +20,11 @@ _ARCHIVE = re.compile(
     r"[\w.-]+\$[^/]*\.(?:tar\.\w+|tgz|zip|whl|gem|log|tmp|pid)|[\w./-]*\$[^/]*\.(?:o|d|lo|gcno|gcda|pyc)"
 )
 _VARIABLE = re.compile(r"\$\{?(\w+)(?::[?-])?\}?(?:/.*)?", re.DOTALL)
-_TEMPORARY = re.compile(r"(?:\$\(|`)mktemp(?: [-\w./${}]+)*(?:\)|`)|(?:\$\{TMPDIR:-/tmp\}|/tmp)/.*", re.DOTALL)
+_NEW = r" -p [-\w./${}]+| -(?!p)[-\w]+(?:=[-\w./${}]+)?| [-\w./${}]*XXX[-\w./${}]*"
+_TEMPORARY = re.compile(rf"(?:\$\(|`)mktemp(?:{_NEW})*(?:\)|`)|(?:\$\{{TMPDIR:-/tmp\}}|/tmp)/.*", re.DOTALL)
+# Words that give variables, and `mktemp`, other meanings.
+_OTHERWISE = re.compile(r"\b(?:eval|coproc|wait -\w*p)\s|\bmktemp\s*\(\)|\bfunction\s+mktemp\b|\balias\s+mktemp=")
+_LOOPS = re.compile(r"\b(?:for|select)\s+(\w+)")
 _SETTING = frozenset(("declare", "export", "local", "readonly", "typeset"))
 _READING = frozenset(("getopts", "mapfile", "printf", "read", "readarray"))
 _PATTERN = (
@@ -35,9 +39,13 @@ _FIND = re.compile(rf"find(?: {_ROOT})*{_TESTS}{_DOES}")
 _RM = re.compile(r"rm(?: -[rfv]+)* (?:--? )?\{\}")
 
 
-def temporary(commands: Sequence[CommandFact]) -> frozenset[str]:
-    """Variables that are given the names of new temporary files, and nothing else."""
-    found: dict[str, bool] = {}
+def temporary(commands: Sequence[CommandFact], text: str) -> frozenset[str]:
+    """Variables of the script `text` that are given the names of new temporary files, and nothing else."""
+    makers = [command.origin for command in commands if command.name == "mktemp"]
+    if _OTHERWISE.search(text) or not {Origin.SYSTEM, Origin.UNKNOWN}.issuperset(makers):
+        return frozenset()
+    found: dict[str, bool] = dict.fromkeys(_LOOPS.findall(text), False)
+    moved = re.search(r"\bTMPDIR\b[+:]?=", text) is not None
     for command in commands:
         given = dict(command.assignments) if not command.name else {}
         if command.name in _SETTING:
@@ -47,6 +55,7 @@ def temporary(commands: Sequence[CommandFact]) -> frozenset[str]:
         for name, text in given.items():
             if text:
                 made = _TEMPORARY.fullmatch(text) is not None and _stays(text)
+                made = made and not (moved and "TMPDIR" in text)
                 found[name] = found.get(name, True) and made
     return frozenset(name for name, made in found.items() if made)
 

@@ -155,6 +155,8 @@ def recipes(call: Invocation) -> None:
 
 def _made(call: Invocation, names: Sequence[str], folder: Folder, told: Told) -> None:
     """Several makefiles are read one after the other, as one."""
+    if folder.base is None:
+        call.reading.unread.append("in which directory `make` runs is not known")
     paths = [path for path in map(folder.path, names) if path is not None]
     if not paths:
         return

@@ -173,7 +173,12 @@ def _bases(reading: Reading, context: Context) -> tuple[str | None, ...]:
 
 
 def shown(
-    commands: Sequence[CommandFact], paths: Sequence[PathFact], hosts: Sequence[HostFact], *, file: str | None
+    commands: Sequence[CommandFact],
+    paths: Sequence[PathFact],
+    hosts: Sequence[HostFact],
+    *,
+    file: str | None,
+    text: str = "",
 ) -> tuple[list[CommandFact], list[PathFact], list[HostFact]]:
     """What is shown of the facts of a script that was followed on its own; `commands[i]` in `source` counts anew.
 
@@ -186,7 +191,7 @@ def shown(
     sweeping = {
         f"commands[{at}]" for at, command in enumerate(commands) if command.name in _SWEEPERS and swept(commands, at)
     }
-    ours = temporary(commands)
+    ours = temporary(commands, text)
     meant = [
         path
         for path in paths

@@ -39,7 +39,7 @@ def show_steps(call: Invocation, steps: Iterable[Step], path: str) -> None:
         text = step.text[:_MAX_TEXT]
         language = _language(step.program) if step.program else "sh"
         shown = exposed(text) if language == "sh" else text
-        if len(step.text) > _MAX_TEXT or shown is None:
+        if len(step.text) > _MAX_TEXT or shown is None or (language != "sh" and UNKNOWN in text):
             call.reading.unread.append(f"what `{posixpath.basename(path)[:80]}` runs is not known")
         text = text if shown is None else shown
         if not text.strip() or language is None:

@@ -55,7 +55,7 @@ class Scripted:
             return
         self._seen.add(key)
         inner = self._follow(text, state, frame, self)
-        commands, paths, hosts = shown(inner.commands, inner.paths, inner.hosts, file=nested.file)
+        commands, paths, hosts = shown(inner.commands, inner.paths, inner.hosts, file=nested.file, text=text)
         if len(record.commands) + len(commands) > Record.MAX_COMMANDS:
             raise TooMuchError
         start = len(record.commands)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
+from shield.facts.programs.exposed import UNKNOWN
 from shield.facts.programs.reading import Value
 from shield.facts.shell.grammar.script import Function
 from shield.types import CONFINED_NAMES
@@ -189,6 +190,8 @@ class State:
 
     def value(self, name: str) -> Content:
         """What a variable holds; the empty text where it is surely not set."""
+        if name == UNKNOWN[1:]:
+            return None  # by this name stands what is not known, whatever sets it
         found = self.variables.get(name, _MISSING)
         if not isinstance(found, _Missing):
             return found

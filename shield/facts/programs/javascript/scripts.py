@@ -10,6 +10,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from shield.facts.place import Place
+from shield.facts.programs.exposed import ends
 from shield.facts.programs.reading import Nested, NestedKind, Reading, Value
 from shield.facts.programs.task_files import found_above, text_of
 from shield.types import Access
@@ -43,9 +44,13 @@ def package_scripts(
             continue
         lines = [scripts.get(each) for each in (f"pre{script}", script, f"post{script}")]
         lines[1] = f"{lines[1]}{more}" if isinstance(lines[1], str) else None
-        text = "\n".join(line for line in lines if isinstance(line, str))[:_MAX_TEXT]
+        # each is run by a shell of its own
+        texts = [line for line in lines if isinstance(line, str)]
+        text = "\n".join(f"( {line}\n)" for line in texts)
+        if len(text) > _MAX_TEXT or not all(map(ends, texts)):
+            reading.unread.append("what `package.json` runs is not known")
         told = (("npm_execpath", name), ("npm_node_execpath", "node"), ("npm_lifecycle_event", script))
-        _add(reading, name, text, path, base=posixpath.dirname(path), env=told)
+        _add(reading, name, text[:_MAX_TEXT], path, base=posixpath.dirname(path), env=told)
 
 
 def _quoted(word: Value) -> str:
@@ -83,7 +88,10 @@ def nx_commands(reading: Reading, name: str, target: object, path: str) -> list[
     """Add what a target, or what is said for all of its name, runs by commands; answers what it names."""
     lines = list(_texts(target, ("command", "commands")))
     # they stand at the root of the workspace unless `cwd` says otherwise
-    _add(reading, name, "\n".join(f"( {line}\n)" for line in lines)[:_MAX_TEXT], path)
+    text = "\n".join(f"( {line}\n)" for line in lines)
+    if len(text) > _MAX_TEXT or not all(map(ends, lines)):
+        reading.unread.append(f"what `{posixpath.basename(path)[:80]}` runs is not known")
+    _add(reading, name, text[:_MAX_TEXT], path)
     needs = [each.lstrip("^").rpartition(":")[2] for each in _texts(target, ("dependsOn", "target"))]
     return [*needs, *_texts(target, ("script",))]
 

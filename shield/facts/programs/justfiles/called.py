@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from shield.facts.place import Place
+from shield.facts.programs.exposed import ends
 from shield.facts.programs.justfiles.reader import Justfile, Recipe
 from shield.facts.programs.justfiles.values import Scope, filled, several, valued
 from shield.facts.programs.task_files import UNKNOWN, Step
@@ -52,7 +53,7 @@ def steps_of(
         "invocation_directory": base or UNKNOWN, "invocation_directory_native": base or UNKNOWN,
         "os": "macos" if place.platform == "darwin" else "linux", "just_pid": "1", "home_directory": place.home,
     }  # fmt: skip
-    scope = Scope(given=dict(given), named=made.named, places=places, env=env)
+    scope = Scope(given=dict(given), named=made.named, places=places, env=env, dotenv=made.dotenv)
     for text in made.named.values():
         valued(text, scope)  # whatever is asked for
     steps: list[Step] = []
@@ -109,6 +110,7 @@ def _step(
     # what a variable of a file says is run is not seen
     made.unread |= made.dotenv and any(_OWN_PROGRAM.match(line) for line in lines)
     text = "\n".join(f"( {line}\n)" for line in lines if line)
+    made.unread |= not all(map(ends, lines))
     given = tuple(words) if made.positional else None
     return Step(text=text, folder=folder, given=given, env=tuple(exported.items()))
 

@@ -25,12 +25,13 @@ _INTERPOLATED = re.compile(r"\{\{\{\{|\{\{(.*?)\}\}", re.DOTALL)
 @dataclass(slots=True)
 class Scope:
     """`given`: values; `named`: expressions; `places`: what functions without arguments tell; `env`: the environment.
-    `ran`: commands that were run for their output."""
+    `dotenv`: a file says more of that. `ran`: commands that were run for their output."""
 
     given: Mapping[str, str]
     named: Mapping[str, str]
     places: Mapping[str, str]
     env: Mapping[str, str]
+    dotenv: bool = False
     ran: list[str] = field(default_factory=list)
 
     def value(self, name: str, deep: int = 0) -> str:
@@ -174,7 +175,7 @@ class _Reader:
         if name == "shell" and given:
             return self._run(given[0])
         if name in ("env", "env_var", "env_var_or_default") and given:
-            told = self._scope.env.get(given[0])
+            told = self._scope.env.get(given[0], UNKNOWN if self._scope.dotenv else None)
             return told if told is not None else given[1] if len(given) > 1 else UNKNOWN
         if not given:
             return self._scope.places.get(name, UNKNOWN)

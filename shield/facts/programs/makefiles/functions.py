@@ -32,7 +32,11 @@ def plain(name: str, given: list[str], base: str | None) -> str:
     words = last.split()
     if not is_known(last) and name in ("sort", "firstword", "lastword", "words", "word", "wordlist", "findstring"):
         return UNKNOWN if name in ("words", "findstring") else last if len(words) < 2 else " ".join(words)
+    if name in _TELLING and not is_known(" ".join(given[:-1])):
+        return UNKNOWN if last else ""
     match name:
+        case "subst" if len(given) == 3 and not is_known(last):
+            return UNKNOWN  # the number that stands for what a command printed is no text
         case "subst" if len(given) == 3:
             return last.replace(given[0], given[1]) if given[0] else last + given[1]
         case "patsubst" if len(given) == 3:
@@ -60,7 +64,7 @@ def plain(name: str, given: list[str], base: str | None) -> str:
             )
     each = _EACH.get(name)
     if each is not None:
-        return " ".join(part for part in map(each, words) if part)
+        return " ".join(part for part in (each(word) if is_known(word) else UNKNOWN for word in words) if part)
     whole = _WHOLE.get(name)
     return whole(words) if whole is not None else UNKNOWN
 
@@ -95,11 +99,16 @@ def arguments(text: str, limit: int) -> list[str]:
 
 def _numbered(given: list[str]) -> str:
     numbers = [each.strip() for each in given[:-1]]
-    if not all(number.isdecimal() for number in numbers) or not is_known("".join(numbers)):
+    if not all(number.isdecimal() for number in numbers):
         return given[-1] if given else ""
     start = int(numbers[0])
     end = int(numbers[1]) if len(numbers) > 1 else start
     return " ".join(given[-1].split()[max(start - 1, 0) : end])
+
+
+def _suffix(word: str) -> str:
+    _, dot, end = word.rpartition(".")
+    return dot + end if dot and "/" not in end else ""
 
 
 def _directory(word: str) -> str:
@@ -110,8 +119,8 @@ _EACH: Mapping[str, Callable[[str], str]] = MappingProxyType(
     {
         "dir": _directory,
         "notdir": lambda word: word.rpartition("/")[2],
-        "basename": lambda word: posixpath.splitext(word)[0],
-        "suffix": lambda word: posixpath.splitext(word)[1],
+        "basename": lambda word: word[: len(word) - len(_suffix(word))],
+        "suffix": _suffix,
     }
 )
 _WHOLE: Mapping[str, Callable[[list[str]], str]] = MappingProxyType(
@@ -123,6 +132,8 @@ _WHOLE: Mapping[str, Callable[[list[str]], str]] = MappingProxyType(
         "lastword": lambda words: "".join(words[-1:]),
     }
 )
+# What they answer depends on the arguments before the last one, which is not always a part of it.
+_TELLING = frozenset(("filter", "filter-out", "findstring", "subst", "word", "wordlist"))
 _ONE = """
 strip sort words firstword lastword dir notdir suffix basename wildcard realpath abspath shell eval value origin flavor
 error warning info guile

@@ -6,11 +6,11 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from shield.facts.programs.exposed import UNKNOWN, exposed
+from shield.facts.programs.exposed import UNKNOWN, ends, exposed
 from shield.facts.programs.handed import hands_program
 from shield.facts.programs.makefiles.functions import fits, is_known, with_stem
 from shield.facts.programs.makefiles.model import Makefile, Rule, Told
-from shield.facts.programs.makefiles.reader import read_makefile
+from shield.facts.programs.makefiles.reader import DEPENDENCIES, read_makefile
 from shield.facts.programs.makefiles.values import Disk
 
 __all__ = ["Made", "made_by"]
@@ -18,13 +18,20 @@ __all__ = ["Made", "made_by"]
 _MAX_TARGETS = 300
 _MAX_TEXT = 65_536
 _MAX_WORLDS = 16
+_BREAKS = re.compile(r"(?<!\\)\n")
 _MAX_CHAIN = 4  # of patterns
 # Rules of make's own, for what no other says how to make; `$(CC)` may be anything.
 _BUILTIN = tuple(
     Rule((target,), needs, [line])
     for target, needs, line in (
-        ("%.o", "%.c", "$(COMPILE.c) -o $@ $<"), ("%.o", "%.cc", "$(COMPILE.cc) -o $@ $<"),
-        ("%.o", "%.cpp", "$(COMPILE.cc) -o $@ $<"), ("%.o", "%.s", "$(AS) $(ASFLAGS) -o $@ $<"),
+        ("%.o", "%.c", "$(COMPILE.c) $(OUTPUT_OPTION) $<"), ("%.o", "%.cc", "$(COMPILE.cc) $(OUTPUT_OPTION) $<"),
+        ("%.o", "%.cpp", "$(COMPILE.cc) $(OUTPUT_OPTION) $<"),
+        ("%.o", "%.s", "$(AS) $(ASFLAGS) $(TARGET_MACH) -o $@ $<"),
+        ("%.o", "%.S", "$(COMPILE.c) -o $@ $<"), ("%.o", "%.C", "$(COMPILE.cc) $(OUTPUT_OPTION) $<"),
+        ("%.o", "%.f", "$(FC) $(FFLAGS) $(TARGET_ARCH) -c $(OUTPUT_OPTION) $<"),
+        ("%.o", "%.F", "$(FC) $(FFLAGS) $(CPPFLAGS) $(TARGET_ARCH) -c $(OUTPUT_OPTION) $<"),
+        ("%.o", "%.m", "$(OBJC) $(OBJCFLAGS) $(CPPFLAGS) $(TARGET_ARCH) -c $(OUTPUT_OPTION) $<"),
+        ("%.o", "%.p", "$(PC) $(PFLAGS) $(CPPFLAGS) $(TARGET_ARCH) -c $(OUTPUT_OPTION) $<"),
         ("%", "%.o", "$(CC) $(LDFLAGS) $^ $(LOADLIBES) $(LDLIBS) -o $@"), ("%", "%.c", "$(LINK.c) $^ $(LDLIBS) -o $@"),
         ("%", "%.cc", "$(LINK.cc) $^ $(LDLIBS) -o $@"), ("%", "%.cpp", "$(LINK.cc) $^ $(LDLIBS) -o $@"),
         ("%", "%.sh", "cat $< > $@"), ("%.c", "%.y", "$(YACC) $(YFLAGS) $<"), ("%.c", "%.l", "$(LEX) $(LFLAGS) -t $<"),
@@ -101,6 +108,9 @@ class _Run:
         for name in dict.fromkeys(makefile.included):
             if is_known(name) and name not in self._phony and not self._only_by_anything(name):
                 self._make(name, {}, 0)
+                # what is made is read then
+                missing = not self._disk.exists(name) and not name.endswith(DEPENDENCIES)
+                self.unread |= missing and any(rule.lines for rule in self._explicit.get(name, ()))
         for goal in goals or first:
             self._make(goal, {}, 0, goal=True)
         ran = [f"( {values.shown(command)}\n)" for command in values.ran]
@@ -118,7 +128,8 @@ class _Run:
         )
 
     def _make(self, target: str, inherited: Mapping[str, str], chain: int, *, goal: bool = False) -> None:
-        local = {**inherited, **self._own(target, inherited)}
+        # what depends on the rule is another thing for each of what the target needs
+        local = {**inherited, **self._own(target, {**inherited, **dict.fromkeys("@<^+?*%|", UNKNOWN)})}
         key = (target, tuple(sorted(local.items())))
         if key in self._seen:
             return
@@ -136,13 +147,19 @@ class _Run:
             self.unread |= goal and not is_known(target)
         if target not in self._explicit:
             found += [(rule, "") for rule in self._wild]  # of a name that is not known
+        every: list[list[str]] = []
         for rule, stem in found:
             needs = [with_stem(need, stem) if "%" in need else need for need in self._needs(rule, target, stem)]
-            needs = [self._where(need) for need in needs]
-            names = [need for need in needs if need != "|"]
-            for need in names:
-                self._make(need, local, chain)
-            self._run(rule, target, stem, needs, local)
+            every.append([self._where(need) for need in needs])
+            for need in every[-1]:
+                if need != "|":
+                    self._make(need, local, chain)
+        for at, (rule, stem) in enumerate(found):
+            # what other rules say that it needs counts, too
+            ordered = [_parted(each) for each in (every[at], *every[:at], *every[at + 1 :])]
+            needs = [need for each, _ in ordered for need in each]
+            behind = [need for _, each in ordered for need in each]
+            self._run(rule, target, stem, [*needs, "|", *behind], inherited)
 
     def _where(self, need: str) -> str:
         """What is needed, in one of the other folders that it may lie in."""
@@ -175,7 +192,7 @@ class _Run:
         needs = [self._where(need) for need in needs]
         return all(not is_known(need) or need in self._explicit or self._disk.exists(need) for need in needs)
 
-    def _run(self, rule: Rule, target: str, stem: str, needs: Sequence[str], local: Mapping[str, str]) -> None:
+    def _run(self, rule: Rule, target: str, stem: str, needs: Sequence[str], inherited: Mapping[str, str]) -> None:
         ordered = list(needs)
         if "|" in ordered:
             ordered = ordered[: ordered.index("|")]
@@ -184,29 +201,36 @@ class _Run:
             "@": target, "<": ordered[0] if ordered else "", "^": joined, "+": " ".join(ordered), "?": joined,
             "*": stem, "%": "", "|": " ".join(needs[len(ordered) + 1 :]),
         }  # fmt: skip
+        local = {**inherited, **self._own(target, {**inherited, **automatic})}
         exported = [
             f"export {name}={_shown(value)}" for name, value in local.items() if name in self._makefile.exported
         ]
         lines = [
-            each.lstrip(" \t@+-")
+            (each if "#" in each else each.replace("\\\n", "")).lstrip(" \t@+-")
             for line in rule.lines
-            for each in self._values.expanded(line, {**local, **automatic}).split("\n")
+            for each in _BREAKS.split(self._values.expanded(line, {**local, **automatic}))
         ]
         if self._whole:
             lines = ["\n".join(lines)]
         for line in lines:
             shown = exposed(line)
-            self.unread |= shown is None
+            self.unread |= shown is None or not ends(line)
             if line.strip():
                 self._lines.append("( " + "\n".join((*exported, line if shown is None else shown)) + "\n)")
 
     def _own(self, target: str, inherited: Mapping[str, str]) -> dict[str, str]:
-        """The variables of the target itself."""
+        """The variables of the target itself. One may name another that is set behind it."""
+        return self._own_in(target, inherited, self._own_in(target, inherited, {})) if self._makefile.own else {}
+
+    def _own_in(self, target: str, inherited: Mapping[str, str], known: Mapping[str, str]) -> dict[str, str]:
         found: dict[str, str] = {}
-        for pattern, name, kind, text in self._makefile.own:
+        # what is said of a pattern gives way to what is said of a longer one, and of the name
+        for pattern, name, kind, text in sorted(self._makefile.own, key=_closeness):
             if name in self._told.given or (fits(pattern, target) is None and is_known(pattern)):
                 continue
-            value = self._values.expanded(text, {**inherited, **found})
+            others = {each: value for each, value in known.items() if each != name}
+            value = self._values.expanded(text, {**inherited, **found, **others})
+            value = value if is_known(pattern) else UNKNOWN
             before = found.get(name, inherited.get(name, self._values.value(name)))
             if kind != "?" or not before:
                 found[name] = f"{before} {value}" if kind == "+" else value
@@ -233,6 +257,17 @@ class _Run:
     def _placed(self, entry: str) -> str:
         base = self._disk.base
         return posixpath.normpath(posixpath.join(base, entry)) if base and entry and is_known(entry) else entry
+
+
+def _parted(needs: list[str]) -> tuple[list[str], list[str]]:
+    """Those before `|`, and those behind it."""
+    at = needs.index("|") if "|" in needs else len(needs)
+    return needs[:at], [need for need in needs[at:] if need != "|"]
+
+
+def _closeness(own: tuple[str, str, str, str]) -> tuple[bool, int]:
+    pattern = own[0]
+    return "%" not in pattern, len(pattern) if "%" in pattern else 0
 
 
 def _shown(value: str) -> str:

@@ -2,33 +2,32 @@
 
 import re
 
-__all__ = ["closing", "joined", "top_level", "uncommented"]
+__all__ = ["closing", "collapsed", "joined", "top_level", "uncommented"]
 
 _CLOSES = {"(": ")", "{": "}"}
 _MAX_DEEP = 200
 
 
 def joined(text: str) -> list[str]:
-    """The lines, the last one first. Those of recipes go on as the shell has it, which drops the break."""
+    """The lines, the last one first, with the breaks where they go on: those of a recipe are the shell's, to which a
+    comment ends there."""
     out: list[str] = []
     whole = ""
-    open_ = recipe = False
+    open_ = False
     for raw in text.split("\n"):
         line = raw.removesuffix("\r")
+        whole = f"{whole}\n{line}" if open_ else line
+        open_ = (len(whole) - len(whole.rstrip("\\"))) % 2 == 1
         if not open_:
-            recipe = line.startswith("\t")
-            whole = line
-        else:
-            whole += line.removeprefix("\t") if recipe else " " + line.lstrip()
-        ends = len(whole) - len(whole.rstrip("\\"))
-        open_ = ends % 2 == 1
-        if open_:
-            whole = whole[:-1] if recipe else whole[:-1].rstrip()
-        else:
             out.append(whole)
     if open_:
         out.append(whole)
     return out[::-1]
+
+
+def collapsed(line: str) -> str:
+    """The line in one, where it is none of a recipe."""
+    return re.sub(r"[ \t]*\\\n[ \t]*", " ", line) if "\n" in line else line
 
 
 def uncommented(line: str) -> str:

@@ -4,13 +4,13 @@ import posixpath
 import re
 from collections.abc import Sequence
 
-from shield.facts.programs.exposed import UNKNOWN
+from shield.facts.programs.exposed import OUTPUT, UNKNOWN
 from shield.facts.programs.makefiles.functions import is_known
-from shield.facts.programs.makefiles.lines import joined, top_level, uncommented
+from shield.facts.programs.makefiles.lines import collapsed, joined, top_level, uncommented
 from shield.facts.programs.makefiles.model import Makefile, Rule, Told
-from shield.facts.programs.makefiles.values import Disk, Values
+from shield.facts.programs.makefiles.values import Disk, Values, again
 
-__all__ = ["read_makefile"]
+__all__ = ["DEPENDENCIES", "read_makefile"]
 
 _MAX_LINES = 20_000
 _MAX_RULES = 2_000
@@ -18,6 +18,7 @@ _MAX_INCLUDED = 32
 _MODIFIERS = r"(?:(?:export|override|private|unexport)\s+)*"
 _SET = re.compile(rf"\s*({_MODIFIERS})([^\s:#=?+!]+)\s*(:{{0,3}}|\?|\+|!)=\s*(.*)\Z", re.DOTALL)
 _DEFINE = re.compile(rf"\s*({_MODIFIERS})define\s+(\S+?)\s*(:{{0,3}}|\?|\+|!)?=?\s*\Z")
+_UNDEFINE = re.compile(r"\s*(?:override\s+)?undefine\s+(.*)\Z", re.DOTALL)
 _INCLUDE = re.compile(r"\s*(?:-|s)?include\s+(.*)\Z", re.DOTALL)
 _EXPORT = re.compile(r"\s*(un)?export(?:\s+(.*))?\Z")
 _CONDITION = re.compile(r"\s*(ifeq|ifneq|ifdef|ifndef)\b\s*(.*)\Z")
@@ -27,7 +28,7 @@ _FLAGS = re.compile(
     r"-[Bbeijkmnqrsw]+|-?-?[Rrskw]+|-j\d*|\d+|--(?:always-make|jobs|keep-going|no-[\w-]+|output-sync|quiet|silent|warn[\w-]*"
     r"|environment-overrides|print-directory|check-symlink-times|shuffle)(?:=\w+)?|-O\w*"
 )
-_DEPENDENCIES = (".d", ".dep", ".P", ".Po", ".Plo")
+DEPENDENCIES = (".d", ".dep", ".P", ".Po", ".Plo")
 _SHELL = re.compile(
     r"(?:(?:/usr)?(?:/local)?/bin/|/opt/homebrew/bin/|(?:/usr/bin/)?env\s+)?(?:ba|da|z|k|a)?sh(?:\s+-[eux]*(?:o\s+pipefail)?)*"
 )
@@ -64,8 +65,10 @@ class _Reader:
             "RM": "rm -f", "CC": "cc", "CXX": "g++", "CPP": "$(CC) -E", "AR": "ar", "AS": "as", "LD": "ld", "FC": "f77",
             "LEX": "lex", "YACC": "yacc", "SHELL": "/bin/sh", "CURDIR": disk.base or UNKNOWN, "MAKELEVEL": "0",
             "MAKECMDGOALS": " ".join(told.goals), "MAKE_VERSION": "4.3", ".SHELLFLAGS": "-c",
-            "COMPILE.c": "$(CC) $(CFLAGS) $(CPPFLAGS) -c", "LINK.c": "$(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS)",
-            "COMPILE.cc": "$(CXX) $(CXXFLAGS) $(CPPFLAGS) -c", "LINK.cc": "$(CXX) $(CXXFLAGS) $(CPPFLAGS) $(LDFLAGS)",
+            "COMPILE.c": "$(CC) $(CFLAGS) $(CPPFLAGS) $(TARGET_ARCH) -c", "OUTPUT_OPTION": "-o $@",
+            "LINK.c": "$(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) $(TARGET_ARCH)",
+            "COMPILE.cc": "$(CXX) $(CXXFLAGS) $(CPPFLAGS) $(TARGET_ARCH) -c",
+            "LINK.cc": "$(CXX) $(CXXFLAGS) $(CPPFLAGS) $(LDFLAGS) $(TARGET_ARCH)",
         }  # fmt: skip
         values.held.update({key: (text, False) for key, text in own.items()})
         values.held.update({key: (text, True) for key, text in told.env.items() if key not in ("SHELL", "MAKEFLAGS")})
@@ -89,8 +92,9 @@ class _Reader:
             prefix = self._values.value(".RECIPEPREFIX")[:1] or "\t"
             if raw.startswith(prefix) and current is not None:
                 if all(taken):
-                    current.append(raw[1:])
+                    current.append(raw[1:].replace(f"\n{prefix}", "\n"))
                 continue
+            raw = collapsed(raw)
             line = uncommented(raw).rstrip()
             if not line.strip() or self._branch(line, taken):
                 continue
@@ -100,7 +104,7 @@ class _Reader:
                 if all(taken):
                     self._assign(defined[1], defined[2], defined[3] or "", body)
             elif all(taken):
-                current = self._line(line, current)
+                current = self._line(line, current, raw)
         self._deep -= 1
 
     def _branch(self, line: str, taken: list[bool | None]) -> bool:
@@ -125,20 +129,23 @@ class _Reader:
 
     def _holds(self, kind: str, text: str) -> bool:
         if kind in ("ifdef", "ifndef"):
-            name = self._values.expanded(text).strip()
-            return (self._values.held.get(name, ("", True))[0] != "") is (kind == "ifdef")
-        pair = _pair(text)
-        first, second = (self._values.expanded(each).strip() for each in pair)
+            first, second = self._values.held.get(self._values.expanded(text).strip(), ("", True))[0], ""
+            equal = kind == "ifndef"
+            if not OUTPUT.fullmatch(first) and first != UNKNOWN:
+                return (first == "") is equal
+        else:
+            first, second = (self._values.expanded(each).strip() for each in _pair(text))
+            equal = kind == "ifeq"
         if is_known(first + second):
-            return (first == second) is (kind == "ifeq")
+            return (first == second) is equal
         key = (self._values.shown(first), self._values.shown(second))
         if key not in self._decided:
             at = self.makefile.asked
             self._decided[key] = self._choices[at] if at < len(self._choices) else True
             self.makefile.asked += 1
-        return self._decided[key] is (kind == "ifeq")
+        return self._decided[key] is equal
 
-    def _line(self, line: str, current: list[str] | None) -> list[str] | None:
+    def _line(self, line: str, current: list[str] | None, raw: str) -> list[str] | None:
         included = _INCLUDE.match(line)
         if included is not None:
             for name in self._values.expanded(included[1]).split():
@@ -159,18 +166,22 @@ class _Reader:
         if word == "vpath":
             self.makefile.folders += re.split(r"[\s:]+", self._values.expanded(line))[2:]
             return current
-        if word in ("undefine", "override"):
+        undefined = _UNDEFINE.match(line)
+        if undefined is not None:
+            name = self._values.expanded(undefined[1]).strip()
+            self.makefile.unread |= not is_known(name) or name in self._winning
+            self._values.held.pop(name, None)
             return current
         if word in ("load", "-load"):
             self.makefile.unread = True
             return current
-        return self._rule(line)
+        return self._rule(line, raw)
 
     def include(self, name: str) -> None:
         """Read a file that this one takes in, from where it is found."""
         makefile, disk = self.makefile, self._values.disk
         names = [name] if is_known(name) else None
-        if names is None and name.endswith(_DEPENDENCIES):
+        if names is None and name.endswith(DEPENDENCIES):
             return  # the compiler writes those, without recipes
         if names and set(name) & set("*?["):
             names = disk.matching(name)
@@ -191,6 +202,7 @@ class _Reader:
 
     def _assign(self, modifiers: str, name: str, kind: str, text: str) -> None:
         values = self._values
+        self.makefile.unread |= "private" in modifiers
         if "export" in modifiers.split():
             self.makefile.exported.add(name)
         if name in self._winning and "override" not in modifiers:
@@ -209,25 +221,29 @@ class _Reader:
         else:
             values.held[name] = (values.expanded(text), True) if kind else (text, False)
 
-    def _rule(self, line: str) -> list[str] | None:
+    def _rule(self, line: str, raw: str) -> list[str] | None:
         makefile, values = self.makefile, self._values
         semicolon = top_level(line, ";")
         head, recipe = (line, None) if semicolon < 0 else (line[:semicolon], line[semicolon + 1 :])
+        if recipe is not None and top_level(raw, ";#") == semicolon:
+            recipe = raw[semicolon + 1 :]  # what is a comment there the shell says
         colon = top_level(head, ":")
         if colon < 0:
             # an expansion may make rules of its own
             made = values.expanded(line)
             if made.strip() and made.strip() != line.strip():
-                self.read(made)
+                self.read(again(made))
             elif made.strip():
-                makefile.unread |= not is_known(made)
+                makefile.unread |= not is_known(made) or "=" in made
             return None
         targets = tuple(values.expanded(head[:colon].removesuffix("&")).removesuffix("&").split())
         rest = head[colon + 1 :].removeprefix(":")
         own = _SET.match(rest)
         if own is not None:
             text = own[4] if recipe is None else f"{own[4]};{recipe}"
-            makefile.own += [(target, own[2], own[3], text) for target in targets]
+            makefile.unread |= "private" in own[1] or ("override" in own[1] and own[2] in self._winning)
+            for target in targets:
+                makefile.own.append((target, own[2], *self._settled(target, own[3], text)))
             if "export" in own[1]:
                 makefile.exported.add(own[2])
             return None
@@ -235,7 +251,8 @@ class _Reader:
         fitting = values.expanded(rest[:pattern]).strip() if pattern >= 0 else None
         needs = rest[pattern + 1 :] if pattern >= 0 else rest
         # what is needed is read now, recipes later
-        needs = values.expanded(needs).replace("$", "$$") if not self._second() else values.expanded(needs)
+        needs = values.expanded(needs)
+        needs = again(needs) if self._second() else needs.replace("$", "$$")
         lines = [recipe] if recipe is not None and recipe.strip() else []
         targets = tuple(_by_suffix(target) or target for target in targets)
         if len(makefile.rules) < _MAX_RULES:
@@ -247,6 +264,17 @@ class _Reader:
                 (each for each in targets if "%" not in each and not (each.startswith(".") and "/" not in each)), None
             )
         return lines
+
+    def _settled(self, target: str, kind: str, text: str) -> tuple[str, str]:
+        """What a target has of its own, as it is set, and the text; what is expanded as it is read is no more later."""
+        if kind not in ("!", ":", "::", ":::"):
+            return kind, text
+        local: dict[str, str] = {}
+        for each, name, _, told in self.makefile.own:
+            if each == target:
+                local[name] = self._values.expanded(told, local)
+        value = self._values.expanded(text, local)
+        return "", (self._values.printed(value) if kind == "!" else value).replace("$", "$$")
 
     def _second(self) -> bool:
         return any(".SECONDEXPANSION" in rule.targets for rule in self.makefile.rules)
@@ -284,7 +312,7 @@ def _body(waiting: list[str]) -> str:
         deep -= re.match(r"\s*endef\b", line) is not None
         if deep == 0:
             break
-        out.append(line)
+        out.append(collapsed(line))
     return "\n".join(out)
 
 

@@ -2,7 +2,8 @@
 
 import posixpath
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Protocol
@@ -11,13 +12,19 @@ from shield.facts.programs.exposed import OUTPUT, UNKNOWN
 from shield.facts.programs.makefiles.functions import FUNCTIONS, arguments, is_known, patsubst, plain
 from shield.facts.programs.makefiles.lines import closing
 
-__all__ = ["Disk", "Values"]
+__all__ = ["Disk", "Values", "again"]
 
 _MAX_TEXT = 32_768
 _MAX_STEPS = 20_000
+_STEP = 64  # characters that are looked through at once
 _MAX_DEEP = 40
 _LISTING = frozenset(("echo", "find", "ls"))
 _NOTHING: Mapping[str, str] = MappingProxyType({})
+
+
+def again(text: str) -> str:
+    """The text for one more expansion, which leaves what is not known as it is."""
+    return text.replace(UNKNOWN, f"${UNKNOWN}")
 
 
 class Disk(Protocol):
@@ -49,12 +56,14 @@ class Values:
     wrote: list[str] = field(default_factory=list)
     unread: bool = False
     steps: int = 0
+    unsure: int = 0  # in how many branches that may not be taken
 
     def expanded(self, text: str, local: Mapping[str, str] = _NOTHING, deep: int = 0) -> str:
         """What make makes of the text."""
         if "$" not in text:
+            self.unread |= len(text) > _MAX_TEXT
             return text[:_MAX_TEXT]
-        self.steps += 1
+        self.steps += 1 + len(text) // _STEP
         if deep > _MAX_DEEP or self.steps > _MAX_STEPS:
             self.unread = True
             return UNKNOWN
@@ -75,7 +84,9 @@ class Values:
                 out.append("$" if mark == "$" else self.value(mark, local, deep) if mark else "")
                 at = next_ + 2
             size += len(out[-1]) + len(out[-2])
-        return "".join(out)[:_MAX_TEXT]
+        whole = "".join(out)
+        self.unread |= size >= _MAX_TEXT or len(whole) > _MAX_TEXT
+        return whole[:_MAX_TEXT]
 
     def value(self, name: str, local: Mapping[str, str] = _NOTHING, deep: int = 0) -> str:
         """What a variable stands for; nothing where there is none."""
@@ -93,15 +104,15 @@ class Values:
         """The text for a shell: what a command printed that lists files is what it prints there."""
 
         def one(match: re.Match[str]) -> str:
-            command = self.ran[int(match[1])]
+            command = self.ran[int(match[1])] if int(match[1]) < len(self.ran) else ""
             return f"$({command}\n)" if command.split()[:1] and command.split()[0] in _LISTING else UNKNOWN
 
         return OUTPUT.sub(one, text)
 
     def _reference(self, inner: str, local: Mapping[str, str], deep: int) -> str:
-        name, _, rest = inner.partition(" ") if " " in inner else inner.partition("\t")
-        if name in FUNCTIONS and rest.strip():
-            return self._called(name, rest.lstrip(), local, deep)
+        name, *rest = inner.split(None, 1)[:2] if inner[:1].strip() else [""]
+        if name in FUNCTIONS and rest:
+            return self._called(name, inner[len(name) :].lstrip(), local, deep)
         inner = self.expanded(inner, local, deep + 1)
         name, colon, change = inner.partition(":")
         if colon and "=" in change:
@@ -121,10 +132,11 @@ class Values:
         if name == "shell":
             return self.printed(given[0])
         if name == "eval":
-            self.evaluate(given[0])
+            self.unread |= self.unsure > 0
+            self.evaluate(again(given[0]))
             return ""
         if name == "value":
-            return self.held.get(given[0], ("", True))[0]
+            return UNKNOWN if given[0] in local else self.held.get(given[0], ("", True))[0]
         if name == "file":
             found = re.match(r"(>>?|<)\s*(\S+)", given[0])
             if found is not None and found[1] != "<":
@@ -161,17 +173,32 @@ class Values:
             if len(parts) < 3:
                 return ""
             variable = self.expanded(parts[0], local, deep).strip()
-            words = self.expanded(parts[1], local, deep).split()
-            return " ".join(self.expanded(parts[2], {**local, variable: word}, deep) for word in words)
+            listed = self.expanded(parts[1], local, deep)
+            with self._perhaps(not is_known(listed)):
+                return " ".join(self.expanded(parts[2], {**local, variable: word}, deep) for word in listed.split())
         if name == "if":
             told = self.expanded(parts[0].strip(), local, deep).strip()
             ways = parts[1:2] if told and is_known(told) else parts[2:3] if not told else parts[1:3]
-            return " ".join(self.expanded(part, local, deep) for part in ways)
-        values = [self.expanded(part.strip(), local, deep) for part in parts]
+            with self._perhaps(not is_known(told)):
+                return " ".join(self.expanded(part, local, deep) for part in ways)
+        values: list[str] = []
+        for part in parts:
+            with self._perhaps(not is_known("".join(values))):
+                values.append(self.expanded(part.strip(), local, deep))
+            if name == "and" and not values[-1]:
+                return ""
+            if name == "or" and values[-1] and is_known(values[-1]):
+                break
         if name == "and":
-            return "" if "" in values else values[-1]
-        known = next((at for at, each in enumerate(values) if each and is_known(each)), len(values))
-        return " ".join(each for each in values[: known + 1] if each)
+            return values[-1] if is_known("".join(values[:-1])) else f"{UNKNOWN} {values[-1]}"
+        return " ".join(each for each in values if each)
+
+    @contextmanager
+    def _perhaps(self, unsure: bool) -> Iterator[None]:
+        """What is met within may not be done at all where it is `unsure`."""
+        self.unsure += unsure
+        yield
+        self.unsure -= unsure
 
     def _call(self, given: list[str], local: Mapping[str, str], deep: int) -> str:
         name = given[0].strip()
@@ -180,7 +207,8 @@ class Values:
         numbered = {str(at): each for at, each in enumerate([name, *given[1:]])}
         numbered |= {str(at): "" for at in range(len(given), 10)}
         found = self.held.get(name)
-        return self.expanded(found[0], {**local, **numbered}, deep) if found is not None else ""
+        text = again(found[0]) if found is not None and found[1] else found[0] if found is not None else ""
+        return self.expanded(text, {**local, **numbered}, deep)
 
     def _wildcard(self, patterns: Sequence[str]) -> str:
         found: list[str] = []

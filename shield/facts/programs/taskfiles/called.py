@@ -5,9 +5,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
+from shield.facts.programs.exposed import ends
 from shield.facts.programs.task_files import MAX_DEEP, UNKNOWN, Step
 from shield.facts.programs.taskfiles.reader import Task, Taskfile
-from shield.facts.programs.taskfiles.values import filled, listed, valued
+from shield.facts.programs.taskfiles.values import ELSEWHERE, filled, listed, valued
 
 __all__ = ["steps_of"]
 
@@ -92,6 +93,9 @@ class _Run:
             made.unread = True
         env = {**made.env, **_mapping(said.get("env"))}
         exported = {name: valued(value, values) for name, value in env.items()}
+        dotenv = made.dotenv or bool(said.get("dotenv"))
+        if dotenv:
+            values = {ELSEWHERE: True, **values}
         lines = [filled(line, values) for line in _run_for((*_mapping(said.get("vars")).values(), *env.values()))]
         for key in ("status", "preconditions", "if"):
             lines += [filled(line, values) for line in _conditions(said.get(key))]
@@ -100,7 +104,6 @@ class _Run:
         commands = [*_items(said.get("cmds")), *_items(said.get("cmd"))]
         for command in commands:
             lines += self._call(command, values, task.prefix, said, runs=True)
-        dotenv = made.dotenv or bool(said.get("dotenv"))
         # what a variable of a file says is run is not seen
         made.unread |= dotenv and any(_OWN_PROGRAM.match(line) for line in lines)
         self._add(lines, folder, exported)
@@ -152,6 +155,7 @@ class _Run:
 
     def _add(self, lines: Sequence[str], folder: str | None, exported: Mapping[str, str]) -> None:
         text = "\n".join(f"( {line}\n)" for line in lines if line.strip())
+        self._made.unread |= not all(map(ends, lines))
         if text:
             self._steps.append(Step(text=text, folder=folder, env=tuple(exported.items())))
 

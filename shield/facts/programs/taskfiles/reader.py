@@ -73,7 +73,10 @@ def read_taskfile(
     made.dotenv |= bool(said.get("dotenv"))
     for name, held in (("vars", made.variables), ("env", made.env)):
         for key, value in _mapping(said.get(name)).items():
-            held.setdefault(key, value)
+            if held.setdefault(key, value) != value:
+                held[f"{key} {path}"] = value
+                held[f"{key} "] = held[key]
+                held[key] = None  # which of them it is depends on who asks
     for name, value in _mapping(said.get("tasks")).items():
         body = value if isinstance(value, dict) else {"cmds": value if isinstance(value, list) else [value]}
         body = {str(key): each for key, each in body.items()}

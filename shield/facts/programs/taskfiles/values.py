@@ -2,36 +2,54 @@
 
 import re
 from collections.abc import Mapping
+from typing import Final
 
 from shield.facts.programs.task_files import UNKNOWN
 
-__all__ = ["filled", "listed", "valued"]
+__all__ = ["ELSEWHERE", "filled", "listed", "valued"]
 
 _MAX_TEXT = 32_768
 _MAX_DEEP = 12
-_FILLED = re.compile(r"\{\{-?\s*(.*?)\s*-?\}\}", re.DOTALL)
+# `{{-` and `-}}` take the blanks beside them away.
+_FILLED = re.compile(r"(\s*)\{\{(-?)\s*(.*?)\s*(-?)\}\}(\s*)", re.DOTALL)
+ELSEWHERE: Final = "."  # a name of no variable: a file that was not read gives values, too
 _QUOTED = r"(?:\"([^\"\\]*)\"|`([^`]*)`|'([^']*)')"
 _NAME = re.compile(r"\.(\w+)")
 _DEFAULT = re.compile(rf"(?:\.(\w+)\s*\|\s*default\s+{_QUOTED}|default\s+{_QUOTED}\s+\.(\w+))")
 _TEXT = re.compile(_QUOTED)
 # What stands between them may be there or not, once or often.
 _CONTROL = re.compile(r"(?:if|else|end|range|with|break|continue)\b|/\*")
+_OPENING = re.compile(r"(?:if|range|with)\b|/\*")
+_LATEST = re.compile(r"(?:\{\{-?\s*(?:(?:if|else|end|range|with)\b|/\*)[^{}]*\}\})+\Z")
+_NEXT = re.compile(r"\A(?:\{\{-?\s*(?:(?:if|else|end|range|with)\b|/\*)[^{}]*\}\})+")
+_WORD_BEFORE, _WORD_BEHIND = re.compile(r"[^\s;&|()]\Z"), re.compile(r"[^\s;&|()]")
 _TELLING = {"OS": "linux", "exeExt": ""}
 
 
 def filled(text: str, values: Mapping[str, object], deep: int = 0) -> str:
     """The text with what is known of each template in its place, `$unknown` for what is not."""
-    return _FILLED.sub(lambda match: _one(match[1], values, deep), text[:_MAX_TEXT])[:_MAX_TEXT]
+
+    def one(match: re.Match[str]) -> str:
+        made = _one(match[3], values, deep)
+        if _OPENING.match(match[3]) and not match[1] and _WORD_BEFORE.search(_LATEST.sub("", text[: match.start()])):
+            made = UNKNOWN  # what it holds is a part of the word
+        elif match[3].startswith("end") and not match[5] and _WORD_BEHIND.match(_NEXT.sub("", text[match.end() :])):
+            made = UNKNOWN
+        return f"{match[1] if not match[2] else ''}{made}{match[5] if not match[4] else ''}"
+
+    text = text[:_MAX_TEXT]
+    return _FILLED.sub(one, text)[:_MAX_TEXT]
 
 
 def _one(inner: str, values: Mapping[str, object], deep: int) -> str:
     if (found := _TEXT.fullmatch(inner)) is not None:
         return next(each for each in found.groups() if each is not None)
     if (found := _NAME.fullmatch(inner)) is not None:
-        return valued(values[found[1]], values, deep) if found[1] in values else ""
+        name = found[1]
+        return valued(values[name], values, deep) if name in values else UNKNOWN if ELSEWHERE in values else ""
     if (found := _DEFAULT.fullmatch(inner)) is not None:
         name = found[1] or found[8]
-        told = valued(values[name], values, deep) if name in values else ""
+        told = valued(values[name], values, deep) if name in values else UNKNOWN if ELSEWHERE in values else ""
         return told or next((each for each in found.groups()[1:7] if each is not None), "")
     return " " if _CONTROL.match(inner) else _TELLING.get(inner, UNKNOWN)
 
