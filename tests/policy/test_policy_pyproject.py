@@ -37,6 +37,11 @@ SHAPES = [
         "hatch run dev:x",
         '[tool.hatch.envs.dev]\npost-install-commands = ["ls", "{}"]\n[tool.hatch.envs.dev.scripts]\nx = "ls"\n',
     ),
+    ("hatch -e test run x", '[tool.hatch.envs.default.scripts]\nx = "ls"\n[tool.hatch.envs.test.scripts]\nx = "{}"\n'),
+    (
+        "HATCH_ENV=test hatch run x",
+        '[tool.hatch.envs.default.scripts]\nx = "ls"\n[tool.hatch.envs.test.scripts]\nx = "{}"\n',
+    ),
     ("rye run x", '[tool.rye.scripts]\nx = {{ chain = ["y"] }}\ny = "{}"\n'),
     ("cd sub && poe x", '[tool.poe.tasks]\nx = "{}"\n'),
 ]
@@ -98,3 +103,12 @@ def test_a_table_that_says_nothing_is_no_trouble(table):
 def test_more_than_is_followed_is_asked(tasks):
     here = {"pyproject.toml": text("[tool.poe.tasks]\n" + tasks), "src/a.py": text("x\n")}
     assert reading_policy("poe x", here, confined=True) is not Decision.ALLOW
+
+
+@pytest.mark.parametrize("field", ["{env:D:src}", "{root}/src", "{env:D}", "{root:uri}/src"])
+def test_fields_that_hatch_fills_in_are_not_known(field):
+    here = {
+        "pyproject.toml": text(f'[tool.hatch.envs.default.scripts]\nx = "rm -rf {field}"\n'),
+        "src/a.py": text("x\n"),
+    }
+    assert reading_policy("hatch run x", here, confined=True) is not Decision.ALLOW

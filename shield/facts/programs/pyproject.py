@@ -5,6 +5,7 @@ poethepoet "Tasks", PDM "User scripts", Hatch "Environments" (scripts), Rye "Scr
 """
 
 import posixpath
+import re
 import shlex
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -27,6 +28,8 @@ _MAX_ABOVE = 24
 # What stands for a task in a table, and what of it is lines for a shell, or names of further tasks.
 _LINES = ("cmd", "shell")
 _FURTHER = ("ref", "sequence", "parallel", "control", "switch", "composite", "chain", "deps", "uses")
+
+_FIELD = re.compile(r"\{(?!args[:}])[a-z_]+(?:[:!][^{}]*)?\}")
 
 _Named = Mapping[str, object]
 
@@ -69,12 +72,17 @@ def _task(call: Invocation, operands: list[Value], base: str | None) -> bool:
     name = name.rpartition(":")[2] if tool == "hatch" else name
     if path is None or name not in named:
         return False
-    run = _Run(named, tool)
-    lines = [line for each in _around(run, name) for line in _lines(run, each, [])]
-    lines += _installing(said, operands[0].text) if tool == "hatch" else []
+    # Which environment of hatch it is, options, variables and templates say as well: all of them count.
+    runs = [_Run({**named, **each}, tool) for each in _environments(said)] if tool == "hatch" else []
+    runs = runs or [_Run(named, tool)]
     told = shlex.join([word.text if word.fixed else "$unknown" for word in operands[1:]])
-    text = "\n".join(f"( {line}\n)" for line in _given(lines, told))
-    if run.unread or len(text) > _MAX_TEXT:
+    lines = []
+    for run in runs:
+        lines += _given([line for each in _around(run, name) for line in _lines(run, each, [])], told)
+    lines = list(dict.fromkeys(_formatted(line) for line in lines)) if tool == "hatch" else lines
+    lines += _installing(said, operands[0].text) if tool == "hatch" else []
+    text = "\n".join(f"( {line}\n)" for line in lines)
+    if any(run.unread for run in runs) or len(runs) > _MAX_LINES or len(text) > _MAX_TEXT:
         call.reading.unread.append(f"what `{name[:80]}` runs is not known")
         text = text[:_MAX_TEXT]
     call.reading.path(Value(text=path, head=path, source=posixpath.basename(path)), Access.EXECUTE)
@@ -137,6 +145,17 @@ def _around(run: _Run, name: str) -> list[str]:
         return [name]
     others = (f"pre_{name}", f"post_{name}", "pre_script", "post_script", "pre_run", "post_run")
     return [*(each for each in others if each in run.named and each != name), name]
+
+
+def _environments(said: _Named) -> list[_Named]:
+    """The tasks of every environment of hatch."""
+    found = _table(said, "tool", "hatch", "envs")
+    return [_table(found, name, "scripts") for name in list(found)[: _MAX_LINES + 1]]
+
+
+def _formatted(line: str) -> str:
+    """What hatch puts in for its other fields is not known: `{env:NAME:otherwise}`, `{root}`."""
+    return _FIELD.sub("$unknown", line)
 
 
 def _installing(said: _Named, name: str) -> list[str]:
