@@ -24,6 +24,24 @@ SHAPES = [
     ("pdm run -v x", '[tool.pdm.scripts]\nx = "{}"\n'),
     ("hatch run x", '[tool.hatch.envs.default.scripts]\nx = "y"\ny = ["{}"]\n'),
     ("hatch run dev:x", '[tool.hatch.envs.default.scripts]\nx = "{}"\n'),
+    ("poe x", '[tool.poe.tasks.x]\ncontrol = {{ cmd = "{}" }}\nswitch = [{{ cmd = "ls" }}]\n'),
+    (
+        "poe x",
+        '[tool.poe.tasks.x]\ncontrol = {{ expr = "1" }}\nswitch = [{{ case = "1", cmd = "ls" }}, {{ cmd = "{}" }}]\n',
+    ),
+    ("poe x", '[tool.poe.tasks.x]\nparallel = ["ls", {{ cmd = "{}" }}]\n'),
+    ("pdm run x", '[tool.pdm.scripts]\nx = "ls"\npre_x = "{}"\n'),
+    ("pdm run x", '[tool.pdm.scripts]\nx = "ls"\npost_run = {{ shell = "{}" }}\n'),
+    ("pdm run x", '[tool.pdm.scripts]\nx = {{ composite = ["y"] }}\ny = "ls"\npost_y = "{}"\n'),
+    (
+        "hatch run dev:x",
+        '[tool.hatch.envs.dev]\npost-install-commands = ["ls", "{}"]\n[tool.hatch.envs.dev.scripts]\nx = "ls"\n',
+    ),
+    ("hatch -e test run x", '[tool.hatch.envs.default.scripts]\nx = "ls"\n[tool.hatch.envs.test.scripts]\nx = "{}"\n'),
+    (
+        "HATCH_ENV=test hatch run x",
+        '[tool.hatch.envs.default.scripts]\nx = "ls"\n[tool.hatch.envs.test.scripts]\nx = "{}"\n',
+    ),
     ("rye run x", '[tool.rye.scripts]\nx = {{ chain = ["y"] }}\ny = "{}"\n'),
     ("cd sub && poe x", '[tool.poe.tasks]\nx = "{}"\n'),
 ]
@@ -75,3 +93,22 @@ def test_hatch_puts_words_where_they_are_asked_for():
 def test_a_table_that_says_nothing_is_no_trouble(table):
     found = facts("poe x; pdm run x; hatch run x; rye run x", {"pyproject.toml": text(table)})
     assert found.parsed
+
+
+@pytest.mark.parametrize(
+    "tasks",
+    ["x = [" + "{cmd = 'ls'}, " * 300 + "{cmd = 'rm -rf src'}]\n", f"x = [{{cmd = 'echo {'a' * 40_000}'}}, {{cmd = 'rm -rf src'}}]\n",
+     "x = ['t0']\n" + "".join(f"t{each} = [{', '.join(repr(f't{other}') for other in range(40))}]\n" for each in range(40))],
+)  # fmt: skip
+def test_more_than_is_followed_is_asked(tasks):
+    here = {"pyproject.toml": text("[tool.poe.tasks]\n" + tasks), "src/a.py": text("x\n")}
+    assert reading_policy("poe x", here, confined=True) is not Decision.ALLOW
+
+
+@pytest.mark.parametrize("field", ["{env:D:src}", "{root}/src", "{env:D}", "{root:uri}/src"])
+def test_fields_that_hatch_fills_in_are_not_known(field):
+    here = {
+        "pyproject.toml": text(f'[tool.hatch.envs.default.scripts]\nx = "rm -rf {field}"\n'),
+        "src/a.py": text("x\n"),
+    }
+    assert reading_policy("hatch run x", here, confined=True) is not Decision.ALLOW

@@ -40,7 +40,8 @@ def test_what_is_traced_is_judged_as_without(wrapper):
     "line",
     ["strace ls", "gdb -batch -ex run -ex bt ./app", "gdb -batch -ex bt ./app core", "gdb -q --batch -nx -ex 'b main.c:12' -ex r -ex 'info locals' ./app",
      "gdb -batch -ex run -ex 'thread apply all bt full' -ex 'p *node->next' -ex 'x/16xb buf' ./app", "lldb -b -o run -o 'bt all' ./app",
-     "hyperfine './app in.txt'", "hyperfine -w 3 './app a' './app b' --export-json out.json"],
+     "valgrind --tool=massif --massif-out-file=m.%p ./app", "valgrind -q --tool=callgrind --dump-instr=yes ./app", "valgrind --track-origins=yes --vgdb=no --log-file=v.txt ./app",
+     "perf stat -e mem_inst_retired.all_loads,cpu/event=0x3c/u -r 3 ./app", "ltrace -fc ./app", "gdb -batch -ex run --args ./app x", "hyperfine './app in.txt'", "hyperfine -w 3 './app a' './app b' --export-json out.json"],
 )  # fmt: skip
 def test_plain_orders_go_ahead(line):
     assert decided(line) is Decision.ALLOW
@@ -68,6 +69,9 @@ def test_orders_that_may_run_something_else_are_asked(order):
      "echo 'shell id' | gdb -q ./app", "gdb -batch -ex run --args", "gdb -batch -ex bt ./app ~/.ssh/id_rsa",
      "lldb -b -o 'platform shell id' ./app", "lldb -b -o 'expr (int)system(1)' ./app", "lldb -b -s cmds ./app", "lldb -b -n app", "lldb -b -p 77", "lldb -b -w -n x",
      "lldb -b ./app -o 'script print(1)'", "lldb ./app", "lldb -b -o 'command source cmds' ./app", "lldb -b -o 'process attach -p 77' ./app",
+     "gdb -batch -ex bt ./app 0x4d", "gdb -batch -ex bt ./app 77x", "perf record -e ./x.c ls", "perf record -ge x.bpf.c ls", "perf stat -e cycles,x.o ls", "perf stat --event=./x.o.1 ls",
+     "valgrind --tool=./x ls", "valgrind --tool=src/../x ls", "mkdir -p a/b/c && cd a/b/c && valgrind --tool=../../../tmp/x ls", "valgrind --log-socket=192.0.2.1 ls", "valgrind --log-file='%q{HOME}/x' ls",
+     "valgrind --log-file='.g%q{E}it/hooks/x' ls", "valgrind --xml=yes --xml-file='%%x' ls", "valgrind --launcher=x ls", "ltrace bash -c ls", "ltrace -s 999 -o out.txt bash -c ls", "ltrace -e getenv ls",
      "strace -p 77", "strace -p 77 ls", "strace -fp77 ls", "strace --attach=77 ls", "strace -o '|id' ls", "strace -o '!id' ls", "strace -o \"$X\" ls",
      "strace -E LD_PRELOAD=./x ls", "strace -u root ls", "strace -v ls", "strace -e abbrev=none ls", "strace -e inject=open:error=EIO ls", "strace -o /etc/x ls",
      "strace -o .git/hooks/pre-commit ls", "ltrace -F conf ls", "perf stat --pre id ls", "perf stat --post ./app ls", "perf stat -p 77 ls", "perf record -p 77",

@@ -200,7 +200,7 @@ def _attach(words: Sequence[str]) -> Aim:
 
 def _debug(words: Sequence[str]) -> Aim | None:
     """The same of those that mostly start a program of their own: by an option they attach, gdb by a second operand."""
-    alone = not any(_ATTACHING.match(word) or word.isdigit() for word in words)
+    alone = not any(_ATTACHING.match(word) or word[:1].isdigit() for word in words)
     return None if alone else _attach(words)
 
 

@@ -36,6 +36,7 @@ _LOADED = frozenset(_LOADED_TEXT.split())
 _STEERING = re.compile(r"(?:ALEMBIC|CELERY|FLASK|GUNICORN|HYPERCORN|JUPYTER|STREAMLIT|UVICORN)_\w+|RAKEOPT|THOR_\w+")
 _PLAIN_VARIABLES = frozenset(("FLASK_APP", "FLASK_DEBUG", "FLASK_ENV", "FLASK_RUN_HOST", "FLASK_RUN_PORT"))
 _SETTINGS = re.compile(r"[\w./-]+", re.ASCII)
+_ENVIRONMENTS = frozenset(("test", "development"))
 _ABSENT = re.compile(r"--(?:no|skip)-[a-z-]+")
 # What rake takes for a task or for a variable; of variables those that lose no data.
 _TASK = re.compile(
@@ -43,6 +44,7 @@ _TASK = re.compile(
     re.ASCII,
 )
 _NAMED_CLASS = re.compile(r"[A-Za-z]\w*:?[\w:{},!^-]*", re.ASCII)
+_NOTEBOOKS = re.compile(r"[^*?\[]+|(?:[^*?\[]*/)?[^/]*\.ipynb")
 _EXPORTER = re.compile(r"asciidoc|html|latex|markdown|notebook|python|rst|script|slides", re.ASCII)
 
 
@@ -105,13 +107,17 @@ def _page(call: Invocation) -> bool:
 def _converted(call: Invocation) -> bool:
     """jupyter nbconvert: with `--execute` it runs the notebooks."""
     _verb(call)
-    if not all(_EXPORTER.fullmatch(value.text) for value in call.arguments.values("--to")):
+    # It matches patterns itself, and shows how a file begins that is no notebook.
+    named = all(_NOTEBOOKS.fullmatch(word.text) for word in call.operands)
+    if not named or not all(_EXPORTER.fullmatch(value.text) for value in call.arguments.values("--to")):
         call.reading.run(RunsCode.INLINE)
     return True
 
 
 def _steered(call: Invocation) -> bool:
     names = {**call.context.place.env, **call.context.told}
+    if any(names.get(name, "test") not in _ENVIRONMENTS for name in ("RAILS_ENV", "RACK_ENV")):
+        return True
     return any(_STEERING.fullmatch(name) and name not in _PLAIN_VARIABLES for name in names)
 
 

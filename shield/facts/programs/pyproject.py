@@ -5,9 +5,11 @@ poethepoet "Tasks", PDM "User scripts", Hatch "Environments" (scripts), Rye "Scr
 """
 
 import posixpath
+import re
 import shlex
 import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from shield.facts.filesystem import FileKind
@@ -25,7 +27,9 @@ _MAX_TEXT = 32_768
 _MAX_ABOVE = 24
 # What stands for a task in a table, and what of it is lines for a shell, or names of further tasks.
 _LINES = ("cmd", "shell")
-_FURTHER = ("ref", "sequence", "composite", "chain", "deps", "uses")
+_FURTHER = ("ref", "sequence", "parallel", "control", "switch", "composite", "chain", "deps", "uses")
+
+_FIELD = re.compile(r"\{(?!args[:}])[a-z_]+(?:[:!][^{}]*)?\}")
 
 _Named = Mapping[str, object]
 
@@ -68,9 +72,19 @@ def _task(call: Invocation, operands: list[Value], base: str | None) -> bool:
     name = name.rpartition(":")[2] if tool == "hatch" else name
     if path is None or name not in named:
         return False
-    lines = _lines(named, name, tool, [])
+    # Which environment of hatch it is, options, variables and templates say as well: all of them count.
+    runs = [_Run({**named, **each}, tool) for each in _environments(said)] if tool == "hatch" else []
+    runs = runs or [_Run(named, tool)]
     told = shlex.join([word.text if word.fixed else "$unknown" for word in operands[1:]])
-    text = "\n".join(f"( {line}\n)" for line in _given(lines, told))[:_MAX_TEXT]
+    lines = []
+    for run in runs:
+        lines += _given([line for each in _around(run, name) for line in _lines(run, each, [])], told)
+    lines = list(dict.fromkeys(_formatted(line) for line in lines)) if tool == "hatch" else lines
+    lines += _installing(said, operands[0].text) if tool == "hatch" else []
+    text = "\n".join(f"( {line}\n)" for line in lines)
+    if any(run.unread for run in runs) or len(runs) > _MAX_LINES or len(text) > _MAX_TEXT:
+        call.reading.unread.append(f"what `{name[:80]}` runs is not known")
+        text = text[:_MAX_TEXT]
     call.reading.path(Value(text=path, head=path, source=posixpath.basename(path)), Access.EXECUTE)
     if text:
         folder = posixpath.dirname(path)
@@ -115,28 +129,74 @@ def _table(said: _Named, *keys: str) -> _Named:
     return here if isinstance(here, dict) else {}
 
 
-def _lines(named: _Named, task: object, tool: str, seen: list[object]) -> list[str]:
+@dataclass(slots=True)
+class _Run:
+    """One reading of the tasks that are `named`: how many more steps of it are followed, and whether some were not."""
+
+    named: _Named
+    tool: str
+    left: int = _MAX_LINES
+    unread: bool = False
+
+
+def _around(run: _Run, name: str) -> list[str]:
+    """A task, and what pdm runs before and behind it; what words it is given stands behind the last."""
+    if run.tool != "pdm":
+        return [name]
+    others = (f"pre_{name}", f"post_{name}", "pre_script", "post_script", "pre_run", "post_run")
+    return [*(each for each in others if each in run.named and each != name), name]
+
+
+def _environments(said: _Named) -> list[_Named]:
+    """The tasks of every environment of hatch."""
+    found = _table(said, "tool", "hatch", "envs")
+    return [_table(found, name, "scripts") for name in list(found)[: _MAX_LINES + 1]]
+
+
+def _formatted(line: str) -> str:
+    """What hatch puts in for its other fields is not known: `{env:NAME:otherwise}`, `{root}`."""
+    return _FIELD.sub("$unknown", line)
+
+
+def _installing(said: _Named, name: str) -> list[str]:
+    """What hatch runs where it makes the environment first."""
+    environment = name.rpartition(":")[0] or "default"
+    own = _table(said, "tool", "hatch", "envs", environment)
+    found = [own.get(key) for key in ("pre-install-commands", "post-install-commands")]
+    return [str(each) for lines in found if isinstance(lines, list) for each in lines]
+
+
+def _lines(run: _Run, task: object, seen: list[object]) -> list[str]:
     """The lines of a task, and of those that it names. A word alone that names another task stands for that one."""
+    named = run.named
+    if run.left <= 0:
+        run.unread = True
+        return []
+    run.left -= 1
     if isinstance(task, str):
         first, _, rest = task.strip().partition(" ")
-        if first in named and first not in seen and len(seen) < _MAX_LINES:
-            return _given(_lines(named, named[first], tool, [*seen, first]), rest)
+        if first in named and first not in seen:
+            inner = [*seen, first]
+            beside = [line for each in _around(run, first)[:-1] if seen for line in _lines(run, each, inner)]
+            return [*beside, *_given(_lines(run, named[first], inner), rest)]
         return [task]
     found: list[str] = []
     if isinstance(task, list):
-        plain = tool in ("pdm", "rye") and all(isinstance(each, str) for each in task)
+        plain = run.tool in ("pdm", "rye") and all(isinstance(each, str) for each in task)
         if plain and not any(each in named for each in task):
             return [shlex.join(str(each) for each in task)]
-        for each in task[:_MAX_LINES]:
-            found += _lines(named, each, tool, seen)
+        for each in task:
+            found += _lines(run, each, seen)
+            if run.unread:
+                break
     elif isinstance(task, dict):
         for key in _FURTHER:
-            found += _lines(named, task[key], tool, seen) if isinstance(task.get(key), str | list) else []
+            found += _lines(run, task[key], seen) if isinstance(task.get(key), str | list | dict) else []
         for key in _LINES:
             line = task.get(key)
             found += [line] if isinstance(line, str) else []
             found += [shlex.join(map(str, line))] if isinstance(line, list) else []
-    return found[:_MAX_LINES]
+    return found
 
 
 def _given(lines: Sequence[str], told: str) -> list[str]:

@@ -17,6 +17,12 @@ __all__ = ["TRACING"]
 # strace(1), -e: which calls are shown; `inject=` changes what the program sees, `abbrev=none` shows its environment.
 _TRACED = re.compile(r"(?:(?:trace|t|signal|signals|s|status)=)?!?[%?\w,/^.*@+-]+", re.ASCII)
 _PLAIN_FILE = re.compile(r"[A-Za-z0-9_./-]+", re.ASCII)  # `|program` and `!program` are started
+# perf-record(1), -e: what ends as a source or an object file does is compiled, and loaded into the kernel.
+_EVENTS = re.compile(r"(?!.*\.(?:bpf|c|o))[\w:,.{}/=*+-]+", re.ASCII)
+# valgrind(1): the tool is a program that is looked for beneath its own folder; `%q{NAME}` in the name of a file stands
+# for a variable, `%%` for a sign of the name.
+_TOOL = re.compile(r"[a-z][a-z-]*", re.ASCII)
+_LOG = re.compile(r"(?:[^%]|%p)+", re.DOTALL)
 
 # What gdb(1) and lldb(1) are told that neither calls a function nor runs a program, a script or a shell: names of
 # frames, breakpoints and variables. What `run` is given more a shell would read.
@@ -57,6 +63,26 @@ def _trace(call: Invocation) -> bool:
             reading.run(RunsCode.INLINE)
     if not all(value.fixed and _TRACED.fullmatch(value.text) for value in arguments.values("-e", "--expr", "--trace")):
         reading.caution()
+    # What functions are given and return shows the environment, unless they are only counted.
+    if call.name == "ltrace" and not arguments.has("-c"):
+        reading.caution()
+    return _started(call, call.operands)
+
+
+def _perf(call: Invocation) -> bool:
+    """perf stat, perf record"""
+    if not all(value.fixed and _EVENTS.fullmatch(value.text) for value in call.arguments.values("-e", "--event")):
+        call.reading.run(RunsCode.INLINE)
+    return _started(call, call.operands)
+
+
+def _valgrind(call: Invocation) -> bool:
+    """Only the options that its entry lists are known to start nothing and to send nothing."""
+    arguments = call.arguments
+    named = all(value.fixed and _TOOL.fullmatch(value.text) for value in arguments.values("--tool"))
+    files = [value for option, value in arguments.given if value is not None and option.name.endswith("-file")]
+    if arguments.foreign or not named or not all(value.fixed and _LOG.fullmatch(value.text) for value in files):
+        call.reading.run(RunsCode.INLINE)
     return _started(call, call.operands)
 
 
@@ -113,7 +139,8 @@ class _Told:
             else:
                 self.program.append(call.words[len(call.words) - len(words) - 1])
         known = bool(self.program) and not self.program[0].text.startswith("-")
-        attaches = not self.whole and any(word.text.isdigit() for word in self.program)
+        # it takes what begins with a digit for a process: `77`, `0x4d`, `77x`
+        attaches = not self.whole and any(word.text[:1].isdigit() for word in self.program)
         self.plain &= batch and known and not attaches and (self.whole or len(self.program) <= 2)
 
 
@@ -133,4 +160,6 @@ def _measured(call: Invocation) -> bool:
     return True
 
 
-TRACING: Mapping[str, Special] = MappingProxyType({"trace": _trace, "debugger": _debugger, "measured": _measured})
+TRACING: Mapping[str, Special] = MappingProxyType(
+    {"trace": _trace, "perf": _perf, "valgrind": _valgrind, "debugger": _debugger, "measured": _measured}
+)

@@ -27,7 +27,7 @@ __all__ = ["Shell", "calculated", "content", "content_of", "is_all", "pattern_of
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _PROMPT = re.compile(r"[\\$`]")
-_NUMBERS = frozenset(("?", "#", "$", "!", "RANDOM", "SRANDOM", "SECONDS", "LINENO", "UID", "EUID", "PPID", "BASHPID"))
+_NUMBERS = frozenset(("?", "#", "$", "!", "RANDOM", "SRANDOM", "SECONDS", "LINENO", "UID", "EUID", "BASHPID"))
 _NATURAL = Number(natural=True)
 _BLANK = re.compile(r"[\s*?\[\\]")
 _MAX_CHOICES = 8
@@ -198,6 +198,8 @@ def _variable(name: str, state: State) -> Content:
         return str(len(positional))
     if name in _NUMBERS:
         return Number(natural=True, maybe=name == "!")
+    if name == "PPID":
+        return Number()  # of the program that guards this one: to `kill` it is no number like others
     found = state.value(name)
     if isinstance(found, Listed):
         return found.items[0] if found.items else ""

@@ -162,8 +162,8 @@ class Control:
         """A loop over names that another program prints, each on a line of its own."""
         place, variable = self._walk.place, line_variable(node)
         value = taken_apart(names, place, state.bases, nul=False)
-        # By another name, or from elsewhere, a program may read what it likes.
-        if variable is None or value is None or state.functions or state.searched:
+        # By another name, or from elsewhere, a program may read what it likes; with another IFS a name loses its end.
+        if variable is None or value is None or state.functions or state.searched or not state.split:
             return self._loop(node, state, frame)
         tame = split_up(names, place, state.bases) is not None
         item = Matching(value._replace(many=False, unset=None), state.bases, tame=tame)

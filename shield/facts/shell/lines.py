@@ -36,12 +36,13 @@ _READING = {
     "du": re.compile(r"(?:-[shak]+)?"),
     "md5sum": re.compile(r""),
     "sha256sum": re.compile(r""),
-    "grep": re.compile(r"(?:-[nilcEFPHhovwxqs]+ )?[^-\s]\S*(?: \S+)*"),
+    "grep": re.compile(r"(?:-[nilcEFPHhovwxqs]+ )?(?!-)[^\n]+"),
     "sed": re.compile(r"(?:-n )?\d+(?:,\d+)?p"),
 }
 # What stands behind a pipe reads that.
 _BEHIND = frozenset((*_READING, "cut", "sort", "tr", "uniq"))
 _GIT = frozenset(("blame", "diff", "log", "show"))
+_FED = ("--stdin", "--contents", "--no-index", "/dev/", "/proc/")  # by which it reads its input
 
 
 def line_variable(node: Command) -> str | None:
@@ -107,8 +108,8 @@ def _leaves_alone(found: tuple[Command, bool], name: str) -> bool:
     if program in _ALONE:
         return True
     if program == "git":
-        texts = [literal(word) for word in words]
-        return bool(texts) and texts[0] in _GIT and not any((text or "").startswith("--stdin") for text in texts)
+        texts = [literal(word) or "" for word in words]
+        return bool(texts) and texts[0] in _GIT and not any(text == "-" or text.startswith(_FED) for text in texts)
     if program not in _BEHIND or (program == "sort" and words):
         return False
     if behind or any(_reads(item) for item in node.redirects):
@@ -116,10 +117,11 @@ def _leaves_alone(found: tuple[Command, bool], name: str) -> bool:
     form = _READING.get(program)
     if form is None or not words or not _names(words[-1], name):
         return False
-    texts = [literal(word) for word in words[:-1]]
-    return (
-        all(text is not None for text in texts) and form.fullmatch(" ".join(text or "" for text in texts)) is not None
-    )
+    texts = [literal(word) or "\n" for word in words[:-1]]
+    # grep would read what stands behind its pattern, `-` among it, too
+    if program == "grep" and len(texts[1:] if (texts or [""])[0].startswith("-") else texts) > 1:
+        return False
+    return "\n" not in texts and form.fullmatch(" ".join(texts)) is not None
 
 
 def _reads(node: RedirectNode) -> bool:

@@ -97,7 +97,7 @@ def test_numbers_that_a_program_prints_are_numbers_of_processes(line):
 
 @pytest.mark.parametrize(
     "line",
-    ["kill $(cat x)", "env kill $(cat x)", "xargs kill < x", "cat x | xargs kill", "kill $p", "kill $(pgrep -l node)", "kill $(pgrep -a node)",
+    ["kill $(cat x)", "env kill $PPID", "timeout 3 kill $PPID", "kill ${PPID:-1}", "p=$PPID; kill $p", "p=$PPID; /bin/kill $p", "for p in $PPID; do kill $p; done", "env kill $(cat x)", "xargs kill < x", "cat x | xargs kill", "kill $p", "kill $(pgrep -l node)", "kill $(pgrep -a node)",
      "kill $(pgrep -c node)", "kill $(pgrep -d- node)", "kill $(pgrep $x)", "kill $(pgrep node; echo -1)", "kill -$(pgrep node)", "kill -9 -$(pgrep -o node)",
      "pgrep node | xargs -I{} kill -9 -{}", "pgrep node | xargs -d, kill", "pgrep node | xargs -a x kill", "pgrep node > a | xargs kill",
      "pgrep node | sed s/^/-/ | xargs kill", "pgrep node | head -1 x | xargs kill", "pgrep node | sort x | xargs kill", "lsof -ti:3000 -F n | xargs kill",

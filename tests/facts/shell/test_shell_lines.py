@@ -32,6 +32,7 @@ def test_a_name_of_a_tree_is_read_whole(read, body):
      'while read -r g; do echo "$g"; done; cat "$f"', 'for i in 1; do head -c 1; done; cat "$f"', '{ head -c 1; }; cat "$f"', '(head -c 1); cat "$f"', '$x; cat "$f"',
      'f() { head -c 1; }; f; cat "$f"', 'cat <&0 "$f"; cat "$f"', 'tee x; cat "$f"', 'sed -n 1p; cat "$f"', 'sort; cat "$f"', 'cat "$f" > out', 'echo x > "$f"', 'ln -s /etc x; cat "$f"',
      'git hash-object --stdin; cat "$f"', 'cat $f x', 'cat "/etc/$f"', 'cat "$f/../../../x"', 'rm "$f"', 'time head -c 1; cat "$f"', 'cat /dev/stdin; cat "$f"', 'wc -l /dev/stdin; cat "$f"',
+     'grep -q x - "$f"; cat "$f"', 'grep -q x /dev/stdin "$f"', 'grep x -f "$f"', 'git diff --no-index - "$f"', 'git diff --no-index /dev/stdin "$f"', 'git blame --contents - "$f"',
      'exec head -c 1; cat "$f"', 'coproc cat; cat "$f"', 'mapfile x; cat "$f"', 'cat <(head -c 1); cat "$f"', 'grep x -r; cat "$f"', '[[ -n $(head -c 1) ]]; cat "$f"'],
 )  # fmt: skip
 def test_where_something_else_may_read_of_it_or_changes_the_tree_it_is_not(body):
@@ -40,7 +41,9 @@ def test_where_something_else_may_read_of_it_or_changes_the_tree_it_is_not(body)
 
 @pytest.mark.parametrize(
     "line",
-    ['cat list | while read -r f; do cat "$f"; done', 'while read -r f; do cat "$f"; done < list', f'{TOP} | while read -r f g; do cat "$f"; done',
+    # what stands in IFS is taken off the end of a name: `.envx`
+    [f'IFS=x; {TOP} | while read -r f; do cat "$f"; done', f'export IFS=y; {TOP} | while read f; do cat "$f"; done',
+     'cat list | while read -r f; do cat "$f"; done', 'while read -r f; do cat "$f"; done < list', f'{TOP} | while read -r f g; do cat "$f"; done',
      f'{TOP} | while read -n 3 f; do cat "$f"; done', f'{TOP} | while read -d / f; do cat "$f"; done', f'{TOP} | while IFS=/ read -r f; do cat "$f"; done',
      f'{TOP} | until read -r f; do cat "$f"; done', f'{TOP} | while ! read -r f; do cat "$f"; done', f'{TOP} | while read -r f < list; do cat "$f"; done',
      f'{TOP} | while head -c 1; read -r f; do cat "$f"; done', f'{TOP} | {{ head -c 3; while read -r f; do cat "$f"; done; }}', f'{TOP} | while read -r f; do cat "$f"; done < list',
