@@ -223,7 +223,10 @@ def test_programs(world: _World) -> None:
     assert list(_roles(before).values()) == [FileRole.CONTENT]
     Path(script).write_text("rm\n")
     assert bind(script, Origin.WORKSPACE) != before
-    assert bind(f"{world.ws}/missing", Origin.WORKSPACE) is None
+    # the project's own program, which the line makes first, is bound as one that is not there yet
+    absent = bind(f"{world.ws}/missing", Origin.WORKSPACE)
+    assert [(each.role, each.absent) for each in absent or ()] == [(FileRole.TARGET, True)]
+    assert bind(f"{world.place.home}/missing", Origin.USER) is None
     # what is called a system program but is not root's is bound by content all the same
     if os.geteuid() == 0:
         os.chown(script, 1000, -1)
