@@ -44,7 +44,7 @@ def test_a_file_of_any_name_is_judged_and_asked_about(place):
             (open_,) = person.approvals()
         shown = [line for line in question(open_) if line.startswith("would delete")]
         assert shown == [
-            f"would delete: {workspace}/\ufffdFE.dat [temp]",
-            f"would delete: {workspace}/\ufffdFF.dat [temp]",
+            f"would delete: {workspace}/\ufffdFE.dat",
+            f"would delete: {workspace}/\ufffdFF.dat",
         ]
         stop(process)
