@@ -7,7 +7,8 @@ bash evaluates the text of a variable as an expression of its own, and a subscri
 import re
 from collections.abc import Callable
 
-from shield.facts.shell.variables import Attribute, Content, Keyed, Listed, Number, State, known_texts
+from shield.facts.shell.state import State
+from shield.facts.shell.variables import Attribute, Content, Keyed, Listed, Number, known_texts
 
 __all__ = ["ANY", "NATURAL", "UntrustedError", "evaluate"]
 

@@ -8,7 +8,8 @@ from shield.facts.programs.reading import Value
 from shield.facts.shell.content import Shell
 from shield.facts.shell.environment import Influence, influence
 from shield.facts.shell.frame import Frame
-from shield.facts.shell.variables import Attribute, Content, Keyed, Listed, Number, State, Token, known_texts
+from shield.facts.shell.state import State
+from shield.facts.shell.variables import Attribute, Content, Keyed, Listed, Number, Token, known_texts
 
 __all__ = ["NAME", "declare", "unset"]
 

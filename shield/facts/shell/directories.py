@@ -5,7 +5,7 @@ from shield.facts.place import Place
 from shield.facts.programs.reading import Value
 from shield.facts.shell.frame import Done
 from shield.facts.shell.glob import superset
-from shield.facts.shell.variables import State
+from shield.facts.shell.state import State
 
 __all__ = ["change_directory", "use_stack"]
 

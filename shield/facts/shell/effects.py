@@ -11,7 +11,8 @@ from shield.facts.shell.declared import NAME, declare, unset
 from shield.facts.shell.directories import change_directory, use_stack
 from shield.facts.shell.frame import Done, Frame
 from shield.facts.shell.options import set_options, set_shell_options
-from shield.facts.shell.variables import Content, State
+from shield.facts.shell.state import State
+from shield.facts.shell.variables import Content
 from shield.facts.shell.virtual import entered, only_enters
 
 __all__ = ["DECLARING", "carry_out"]

@@ -33,9 +33,10 @@ from shield.facts.shell.redirects import read_redirects
 from shield.facts.shell.scripted import OneParser, Scripted
 from shield.facts.shell.settings import Settings
 from shield.facts.shell.simple import Simples, reads_nothing_else
+from shield.facts.shell.state import State, join
 from shield.facts.shell.tilde import Mode
 from shield.facts.shell.touched import rewritten
-from shield.facts.shell.variables import OWN_VARIABLES, Content, Number, State, join
+from shield.facts.shell.variables import OWN_VARIABLES, Content, Number
 from shield.types import CommandFact, HostFact, Operation, PathFact
 
 __all__ = ["Line"]

@@ -1,7 +1,7 @@
 """Options of the shell: what `set` and `shopt` change in how a line is read."""
 
 from shield.facts.programs.reading import Value
-from shield.facts.shell.variables import State
+from shield.facts.shell.state import State
 
 __all__ = ["set_options", "set_shell_options"]
 

@@ -9,7 +9,8 @@ from shield.facts.shell.grammar.script import MAX_DEPTH, Command, Part, Simple, 
 from shield.facts.shell.printed import printed, thinned
 from shield.facts.shell.record import Record
 from shield.facts.shell.simple import reads_nothing_else
-from shield.facts.shell.variables import Content, Matching, State
+from shield.facts.shell.state import State
+from shield.facts.shell.variables import Content, Matching
 from shield.types import Access, Operation, Origin
 
 __all__ = ["Outputs"]
