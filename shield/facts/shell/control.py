@@ -7,7 +7,7 @@ from shield.facts.programs.listing import split_up, taken_apart
 from shield.facts.programs.reading import Listing, Reading, Value
 from shield.facts.shell.braces import numbers
 from shield.facts.shell.conditions import read_condition
-from shield.facts.shell.content import calculated, content, content_of, pattern_of, secret_in
+from shield.facts.shell.content import calculated, content, content_of, pattern_of
 from shield.facts.shell.frame import Done, Frame, Jumps, Walk, joined_ends
 from shield.facts.shell.glob import superset
 from shield.facts.shell.grammar.script import (
@@ -26,6 +26,7 @@ from shield.facts.shell.grammar.script import (
     Test,
 )
 from shield.facts.shell.lines import line_variable
+from shield.facts.shell.named import secret_in
 from shield.facts.shell.state import State, join
 from shield.facts.shell.variables import Content, Matching, Number, Secret
 from shield.types import Access
