@@ -2,7 +2,7 @@
 
 import asyncio
 
-from shield.approvals.queue import Binding
+from shield.approvals.binding import Binding
 from shield.pipeline.bodies import SALT_BYTES, decision_body
 from shield.pipeline.judge import Judged
 from shield.pipeline.ports import Kept, Recorder

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from shield.approvals.queue import ApprovalQueue, Binding
+from shield.approvals.binding import Binding
+from shield.approvals.queue import ApprovalQueue
 from shield.errors import RecordError
 from shield.facts.place import Place
 from shield.permits import PERMIT_SECONDS, Permit, PermitKey
