@@ -235,9 +235,8 @@ class ShieldGate:
         except ToolError as error:
             output = of_failure(error.detail)
         except CancelledTurnError:
-            await self._tell(
-                Outcome(jti=warrant.receipt.jti, status=OutcomeStatus.CANCELLED, duration_us=_since(began))
-            )
+            report = Outcome(jti=warrant.receipt.jti, status=OutcomeStatus.CANCELLED, duration_us=_since(began))
+            await self._tell(report)
             raise
         except Exception as error:  # noqa: BLE001  # a defect in a tool is an error of the call; Shield hears of it
             output = of_failure(f"the tool failed: {type(error).__name__}")
