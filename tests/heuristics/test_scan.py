@@ -218,6 +218,27 @@ def test_the_filter_passes_over_nothing(pack, text) -> None:
     assert exact(pack, text, TextKind.PROSE) - around == named - around
 
 
+def test_compiling_that_is_stopped_begins_anew(tmp_path) -> None:
+    class EnoughError(Exception): ...
+
+    (tmp_path / "mine.yaml").write_text(PACK)
+    steps = 0
+    last = 0
+
+    def step() -> None:
+        nonlocal steps
+        steps += 1
+        if steps == last:
+            raise EnoughError
+
+    half = load_heuristics(tmp_path, step=step)
+    for more in (1, 3):
+        last = steps + more
+        with pytest.raises(EnoughError):
+            half.scan("open the gate", TextKind.TOOL_RESULT)
+    assert [one.rule for one in half.scan("open the gate", TextKind.TOOL_RESULT)] == ["gate"]
+
+
 @given(PIECES, PIECES)
 def test_text_put_behind_takes_no_finding_away(pack, text, more) -> None:
     # `near` may come true by it; what stands before a hit is the same

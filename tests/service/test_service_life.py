@@ -178,6 +178,31 @@ def test_a_stop_while_rules_and_model_are_loaded_is_an_orderly_end(place, after_
     assert kinds(home)[-1] == "log.close"
 
 
+def test_a_stop_before_it_listens_ends_it_at_once_and_says_nothing(place):
+    """Nothing waits yet that an orderly end would have to answer: the signal ends it, and the next start goes on."""
+    home, _ = begun(place)
+    process = subprocess.Popen(
+        command("serve"), env=environment(home), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        while not os.path.lexists(f"{home.run}/permit.pub") and process.poll() is None:
+            time.sleep(0.005)
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=20)
+    finally:
+        process.kill()
+    assert process.returncode in (0, -signal.SIGTERM)
+    assert "Traceback" not in said
+    assert "terminate called" not in said
+    with serving(home) as (again, _):
+        again.send_signal(signal.SIGTERM)
+        assert again.wait(20) == 0
+    verify = subprocess.run(
+        command("audit", "verify", "--json"), env=environment(home), capture_output=True, text=True, check=False
+    )
+    assert verify.returncode == 0, verify
+
+
 def test_killed_and_started_again_no_permit_survives(place):
     home, _ = begun(place)
     agent = Path(home.agent_token).read_text().strip()
