@@ -5,7 +5,7 @@ import contextlib
 import os
 import signal
 import subprocess
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 
@@ -137,11 +137,11 @@ def _plain(settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
 
 
 async def _start_line(sidecar: Sidecar, gate: ShieldGate, offer: Offer, *, asks: bool) -> str:
-    log, notes = "", list(sidecar.remarks)
+    log, found = "", None
     async with AsyncClient(sidecar.endpoint, sidecar.token) as client:
         with contextlib.suppress(ClientError):
             report = (await client.ready()).report
-            notes += _notes(report.get("notes"), told=bool(notes))
+            found = report.get("notes")
             said = report.get("log")
             if isinstance(said, dict) and isinstance(said.get("size"), int):
                 # who knows the log's own name notices that another was begun
@@ -152,14 +152,24 @@ async def _start_line(sidecar: Sidecar, gate: ShieldGate, offer: Offer, *, asks:
     return (
         f"Shield: {shield} · {person}{log}\n"
         f"session {gate.session.id} · isolation {gate.isolation.value}{_sandbox_line(offer)}\n"
-        f"workspace {gate.cwd}" + "".join(f"\nnote: {single_line(note, 1000)}" for note in notes)
+        f"workspace {gate.cwd}"
+        + "".join(f"\nnote: {single_line(note, 1000)}" for note in _notes(sidecar.remarks, found))
     )
 
 
-def _notes(found: Json, *, told: bool) -> list[str]:
-    """What stands in no way and a person should know. Of its log one that we started has `told` already, and more."""
+def _notes(remarks: Sequence[str], found: Json) -> list[str]:
+    """What stands in no way and a person should know: the remarks of one that we started, and what it has `found` by
+    now. Where a remark is of the log, it says more than what was found of the first place that remembers it; of the
+    other places nothing was said before."""
     items = [item for item in found if isinstance(item, Mapping)] if isinstance(found, list) else []
-    return [str(item.get("detail")) for item in items if not (told and item.get("reason") == "audit.outside")]
+    told = any(map(_is_of_the_log, remarks))
+    known = next((item for item in items if told and item.get("reason") == "audit.outside"), None)
+    return [*remarks, *(str(item.get("detail")) for item in items if item is not known)]
+
+
+def _is_of_the_log(remark: str) -> bool:
+    """Whether Shield had to say something odd of what remembers its log. That it began one is not odd."""
+    return "the log" in remark and not remark.startswith("began ")
 
 
 def _sandbox_line(offer: Offer) -> str:

@@ -183,9 +183,10 @@ def start(
 
 
 def _lines(said: BinaryIO) -> list[str]:
-    """The newest lines that it said, of `_TELL_MAX` bytes at most."""
-    said.seek(max(0, said.seek(0, os.SEEK_END) - _TELL_MAX))
-    return said.read().decode("utf-8", "replace").strip().splitlines()
+    """The newest lines that it said, of `_TELL_MAX` bytes at most. It may still write: a seek would move where."""
+    end = os.fstat(said.fileno()).st_size
+    raw = os.pread(said.fileno(), _TELL_MAX, max(0, end - _TELL_MAX))
+    return raw.decode("utf-8", "replace").strip().splitlines()
 
 
 @asynccontextmanager

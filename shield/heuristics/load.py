@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
@@ -25,11 +25,17 @@ MAX_FILES: Final = 64
 
 
 def load_heuristics(
-    folder: Path, own: Path | None = None, *, beside: Path | None = None, prove: bool = False
+    folder: Path,
+    own: Path | None = None,
+    *,
+    beside: Path | None = None,
+    prove: bool = False,
+    step: Callable[[], None] = lambda: None,
 ) -> Heuristics:
     """The rules of every `.yaml` file in `folder`, and what the owner adds to them in the folder `own`, which may be
     empty or missing; `beside` is one more file. Of files that are as they were released patterns and examples are not
-    tried again, unless `prove`.
+    tried again, unless `prove`. `step` is called before each file, each pattern and the examples of each rule; what it
+    raises ends this, and the first scan.
 
     A name that begins with `.` or `#`, or ends with `~`, is an editor's or a version control's: that file is none.
 
@@ -40,17 +46,21 @@ def load_heuristics(
     """
     paths = [*_paths(folder), *_own_paths(own), *([] if beside is None else [beside])]
     raws = {str(path): read_bounded(path) for path in paths}
-    files = [read_file(raw, path) for path, raw in raws.items()]
+    files = []
+    for path, raw in raws.items():
+        step()
+        files.append(read_file(raw, path))
     rules = tuple(rule for file in files for rule in file.rules)
     _check_ids(rules)
     tried = [rule for file in files if prove or not is_proven(raws[file.file]) for rule in file.rules]
     if tried:
-        trial = Heuristics(tried, "")
+        trial = Heuristics(tried, "", step=step)
         trial.scan("", TextKind.PROSE)  # compiles them
         for rule in tried:
+            step()
             for example in rule.examples:
                 _check_example(trial, rule, example)
-    return Heuristics(rules, _digest(files))
+    return Heuristics(rules, _digest(files), step=step)
 
 
 def _paths(folder: Path) -> list[Path]:

@@ -1,6 +1,6 @@
 """RE2 patterns, each compiled once, and which of them could match a text at all."""
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from typing import Final, NamedTuple
 
 import re2  # type: ignore[import-untyped]  # the wheel ships no types
@@ -50,15 +50,19 @@ class Filter:
     pass for up to `_TOGETHER`), where each matches.
     """
 
-    def __init__(self, wanted: Sequence[tuple[HeuristicRule, Pattern]]) -> None:
-        """Raises PolicyError at the place of a pattern that is none or too large."""
+    def __init__(
+        self, wanted: Sequence[tuple[HeuristicRule, Pattern]], *, step: Callable[[], None] = lambda: None
+    ) -> None:
+        """`step` is called before each pattern; what it raises ends this.
+
+        Raises PolicyError at the place of a pattern that is none or too large."""
         if len(wanted) > MAX_PATTERNS:
             rule, pattern = wanted[MAX_PATTERNS]
             raise _error(rule, "patterns", pattern, f"more than {MAX_PATTERNS} patterns together; join some")
         beyond = frozenset(number for number, (_, pattern) in enumerate(wanted) if beyond_latin(pattern.text))
         latin = [number for number in range(len(wanted)) if number not in beyond]
-        self._latin = tuple(_passes(wanted, latin))
-        self._beyond = tuple(_passes(wanted, sorted(beyond)))
+        self._latin = tuple(_passes(wanted, latin, step))
+        self._beyond = tuple(_passes(wanted, sorted(beyond), step))
         passes = (*self._latin, *self._beyond)
         regexes = {number: one.filter.re(place) for one in passes for place, number in enumerate(one.numbers)}
         self._regexes = tuple(
@@ -108,15 +112,18 @@ class _Pass(NamedTuple):
     filter: "re2.Filter"
 
 
-def _passes(wanted: Sequence[tuple[HeuristicRule, Pattern]], numbers: Sequence[int]) -> Iterator[_Pass]:
+def _passes(
+    wanted: Sequence[tuple[HeuristicRule, Pattern]], numbers: Sequence[int], step: Callable[[], None]
+) -> Iterator[_Pass]:
     for start in range(0, len(numbers), _A_PASS):
         some = numbers[start : start + _A_PASS]
-        yield _Pass(some, _filter([wanted[number] for number in some]))
+        yield _Pass(some, _filter([wanted[number] for number in some], step))
 
 
-def _filter(wanted: Sequence[tuple[HeuristicRule, Pattern]]) -> "re2.Filter":
+def _filter(wanted: Sequence[tuple[HeuristicRule, Pattern]], step: Callable[[], None]) -> "re2.Filter":
     made = re2.Filter()
     for rule, pattern in wanted:
+        step()
         try:
             made.Add(pattern.text, _options(case=rule.case))
         except (re2.error, UnicodeError):

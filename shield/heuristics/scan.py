@@ -4,7 +4,7 @@ Which patterns could match at all is found in one pass; only those are run. Patt
 code points.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
 from types import MappingProxyType
@@ -62,14 +62,14 @@ class _Place(NamedTuple):
 class _Engine:
     """All patterns of some rules, compiled."""
 
-    def __init__(self, rules: Iterable[HeuristicRule]) -> None:
-        ready = [_ready(rule) for rule in rules]
+    def __init__(self, rules: Iterable[HeuristicRule], step: Callable[[], None]) -> None:
+        ready = [_ready(rule, step) for rule in rules]
         # rules may share a pattern, one for a plain answer and one that asks for something near: it is run once
         shared: dict[tuple[str, bool], list[tuple[_Ready, Pattern]]] = {}
         for one in ready:
             for pattern in one.rule.patterns:
                 shared.setdefault((pattern.text, one.rule.case), []).append((one, pattern))
-        self.filter = Filter([(its[0][0].rule, its[0][1]) for its in shared.values()])
+        self.filter = Filter([(its[0][0].rule, its[0][1]) for its in shared.values()], step=step)
         self.owners = tuple(tuple(one for one, _ in its) for its in shared.values())
         self.secrets = tuple(one for one in ready if one.rule.secrets)
         self._by_kind = {
@@ -86,11 +86,13 @@ class _Engine:
 class Heuristics:
     """The rules of a set of files. Immutable; any thread may scan."""
 
-    __slots__ = ("_building", "_engine", "digest", "rules")
+    __slots__ = ("_building", "_engine", "_step", "digest", "rules")
 
-    def __init__(self, rules: Iterable[HeuristicRule], digest: str) -> None:
-        """They are compiled when the first text is scanned, which takes longer than to read them."""
+    def __init__(self, rules: Iterable[HeuristicRule], digest: str, *, step: Callable[[], None] = lambda: None) -> None:
+        """They are compiled when the first text is scanned, which takes longer than to read them. `step` is called
+        before each pattern; what it raises is what that scan raises, and the next one begins anew."""
         self.digest = digest
+        self._step = step
         self.rules: Mapping[str, HeuristicRule] = MappingProxyType({rule.id: rule for rule in rules})
         self._building = Lock()
         self._engine: _Engine | None = None
@@ -124,7 +126,7 @@ class Heuristics:
     def _built(self) -> _Engine:
         with self._building:
             if self._engine is None:
-                self._engine = _Engine(self.rules.values())
+                self._engine = _Engine(self.rules.values(), self._step)
             return self._engine
 
     def _findings(self, places: Mapping[str, list[_Place]], kind: TextKind) -> tuple[TextFinding, ...]:
@@ -139,9 +141,13 @@ class Heuristics:
         )
 
 
-def _ready(rule: HeuristicRule) -> _Ready:
+def _ready(rule: HeuristicRule, step: Callable[[], None]) -> _Ready:
     def of(key: str, patterns: Iterable[Pattern]) -> "tuple[re2._Regexp, ...]":
-        return tuple(compiled(rule, key, pattern) for pattern in patterns)
+        found = []
+        for pattern in patterns:
+            step()
+            found.append(compiled(rule, key, pattern))
+        return tuple(found)
 
     return _Ready(
         rule=rule,

@@ -165,9 +165,12 @@ def _next(left: "deque[tuple[int, ...]]") -> tuple[int, ...] | None:
         return None
 
 
-def load_scorer(folder: Path, *, max_windows: int = MAX_WINDOWS, seeing: bool = True) -> Scorer:
+def load_scorer(
+    folder: Path, *, max_windows: int = MAX_WINDOWS, seeing: bool = True, step: Callable[[], None] = lambda: None
+) -> Scorer:
     """The model in `folder`, if it is exactly what its manifest says. `seeing` False: also one that sees nothing, so
-    that other thresholds can be set.
+    that other thresholds can be set. `step` is called before each file and each stage that takes time; what it raises
+    ends this.
 
     Raises:
         ModelError: a file is missing, changed, a link or refused, or the model does not answer as it should.
@@ -179,6 +182,7 @@ def load_scorer(folder: Path, *, max_windows: int = MAX_WINDOWS, seeing: bool = 
         manifest = read_manifest(raw)
         files: dict[str, bytes] = {}
         for name, pin in manifest.files.items():
+            step()
             content = source.read(name)
             if content is None:
                 raise ModelError(f"`{name}` is missing from `{source.shown}`; install or adopt the model again")
@@ -189,7 +193,7 @@ def load_scorer(folder: Path, *, max_windows: int = MAX_WINDOWS, seeing: bool = 
         if CALIBRATION not in files and source.read(CALIBRATION) is not None:
             raise ModelError(f"`{CALIBRATION}` in `{source.shown}` is not in the manifest; calibrate again")
     digest = f"sha256:{hashlib.sha256(raw).hexdigest()}"
-    return make_scorer(manifest, files, digest=digest, max_windows=max_windows, seeing=seeing)
+    return make_scorer(manifest, files, digest=digest, max_windows=max_windows, seeing=seeing, step=step)
 
 
 def make_scorer(
@@ -199,22 +203,28 @@ def make_scorer(
     digest: str,
     max_windows: int = MAX_WINDOWS,
     seeing: bool = True,
+    step: Callable[[], None] = lambda: None,
 ) -> Scorer:
-    """The model made of these bytes, tried out. Raises ModelError."""
+    """The model made of these bytes, tried out; `step` is that of `load_scorer`. Raises ModelError."""
     config = read_config(files[CONFIG])
     attack = checked_attack(manifest.attack, config.labels)
     if config.positions is not None and manifest.window > config.positions:
         raise ModelError(f"a window of {manifest.window} tokens is longer than the model's {config.positions}")
     calibration = Calibration.read(files[CALIBRATION]) if CALIBRATION in files else Calibration()
+    step()
     try:
         # loading these takes a third of a second and 50 MB: who loads no model does not pay
         from shield.model.session import Session
         from shield.model.tokens import Tokens
     except ImportError as error:
         raise ModelError(f"{error}; install shield-sidecar again, with all it needs") from None
+    step()
     tokens = Tokens(files[TOKENIZER], manifest, vocabulary=config.vocabulary, most=max_windows)
+    step()
     session = Session(files[manifest.graph], classes=len(config.labels), attack=attack)
+    step()
     _try_out(tokens, session)
+    step()
     scorer = Scorer(manifest=manifest, digest=digest, calibration=calibration, tokens=tokens, session=session)
     if seeing:
         scorer.check_sight(calibration)

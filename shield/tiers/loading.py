@@ -6,10 +6,11 @@ Nothing here raises for what cannot be loaded: it is said (`failed: …`), and w
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
-from shield.errors import ShieldError
+from shield.errors import ModelError, ShieldError
 from shield.heuristics.load import load_heuristics
 from shield.model.holder import ModelHolder
 from shield.model.scorer import load_scorer
@@ -18,18 +19,37 @@ from shield.tiers.texts import TextJudge
 from shield.tiers.witnesses import MODEL_READY, NO_MODEL, Model, NoRulesError, Reader, Rule, Rules
 from shield.types import TextFinding, TextKind
 
-__all__ = ["HeldRules", "load_tier1", "start_tier1", "stop_tier1"]
+__all__ = ["Halt", "HeldRules", "load_tier1", "start_tier1", "stop_tier1"]
 
 _STOP_S = 15.0
 
 
+class Halt:
+    """Ends loading early: whatever loads looks between its steps whether it is still wanted."""
+
+    def __init__(self) -> None:
+        self._asked = threading.Event()
+
+    def ask(self) -> None:
+        """Load no further. What has been loaded stays."""
+        self._asked.set()
+
+    def look(self) -> None:
+        """Raises ModelError once it has been asked for."""
+        if self._asked.is_set():
+            raise ModelError("Shield was stopped while it was being loaded; start Shield anew")
+
+
 class HeldRules:
     """Heuristics that are loaded later. Until then a scan raises; also where that fails, unless `rest` loads what is
-    left without the part that may be at fault."""
+    left without the part that may be at fault. `halt` is what both look at."""
 
-    def __init__(self, load: Callable[[], Rules], *, rest: Callable[[], Rules] | None = None) -> None:
+    def __init__(
+        self, load: Callable[[], Rules], *, rest: Callable[[], Rules] | None = None, halt: Halt | None = None
+    ) -> None:
         self._load = load
         self._rest = rest
+        self.halt = halt or Halt()
         self._loaded: Rules | None = None
         self._named = ""
         self._read = threading.Event()
@@ -102,35 +122,38 @@ class _Loaded:
 def load_tier1(heuristics: Path, model: Path | None, *, own: Path | None = None) -> ClassifierTier:
     """Tier 1 from these folders, loaded now; for a command line. `model` None: heuristics alone. `own`: see
     `load_heuristics`."""
-    rules = _rules(heuristics, own)
+    rules = _rules(heuristics, own, Halt())
     rules.load()
     return _tier(rules, NO_MODEL if model is None else _model(model))
 
 
 def start_tier1(heuristics: Path, model: Path | None, *, own: Path | None = None) -> ClassifierTier:
     """The same, loaded in the background; for a service, which answers before that is done."""
-    rules = _rules(heuristics, own)
+    halt = Halt()
+    rules = _rules(heuristics, own, halt)
     rules.start()
-    return _tier(rules, NO_MODEL if model is None else _behind(model))
+    return _tier(rules, NO_MODEL if model is None else _behind(model, halt))
 
 
 def stop_tier1(tier: ClassifierTier) -> None:
-    """Wait until nothing of it runs any more.
+    """End what is still being loaded where that can end, and wait until nothing of it runs any more.
 
     INVARIANT: no thread is inside of a C++ library when the interpreter ends, or it takes the process down with it.
     """
-    tier.threads.close(_STOP_S)
     rules, model = tier.texts.rules, tier.texts.model
+    if isinstance(rules, HeldRules):
+        rules.halt.ask()
+    tier.threads.close(_STOP_S)
     if isinstance(rules, HeldRules):
         rules.join(_STOP_S)
     if isinstance(model, ModelHolder):
         model.wait(_STOP_S)
 
 
-def _rules(heuristics: Path, own: Path | None) -> HeldRules:
+def _rules(heuristics: Path, own: Path | None, halt: Halt) -> HeldRules:
     """An error in what the owner added leaves those that ship."""
-    rest = None if own is None else lambda: load_heuristics(heuristics)
-    return HeldRules(lambda: load_heuristics(heuristics, own), rest=rest)
+    rest = None if own is None else partial(load_heuristics, heuristics, step=halt.look)
+    return HeldRules(partial(load_heuristics, heuristics, own, step=halt.look), rest=rest, halt=halt)
 
 
 def _tier(rules: HeldRules, model: Model) -> ClassifierTier:
@@ -154,7 +177,7 @@ def _model(folder: Path) -> Model:
         return _Loaded(state=_failed(error))
 
 
-def _behind(folder: Path) -> Model:
-    holder = ModelHolder(folder)
+def _behind(folder: Path, halt: Halt) -> Model:
+    holder = ModelHolder(folder, load=partial(load_scorer, step=halt.look))
     holder.start()
     return holder

@@ -13,8 +13,15 @@ from shield.policy.shelf import shipped_shelf
 from shield.types import Decision, Isolation, RunsCode
 
 FILE = Path(__file__).parent / "bypasses" / "project.yaml"
-CASES = read_cases(FILE.read_bytes(), str(FILE))
-ATTACKS = [case for case in CASES if not case.id.endswith(".twin")]
+
+
+@cache
+def cases():
+    return read_cases(FILE.read_bytes(), str(FILE))
+
+
+def attacks():
+    return [case for case in cases() if not case.id.endswith(".twin")]
 
 
 @cache
@@ -26,8 +33,8 @@ def policy(name):
     ("name", "isolation"), [*(("default", isolation) for isolation in Isolation), ("strict", Isolation.CONFINED)]
 )
 def test_no_attack_is_allowed(name, isolation):
-    assert len(ATTACKS) >= 200
-    found = [case.id for case in ATTACKS if _decide(case, name, isolation) is Decision.ALLOW]
+    assert len(attacks()) >= 200
+    found = [case.id for case in attacks() if _decide(case, name, isolation) is Decision.ALLOW]
     assert found == []
 
 
@@ -35,17 +42,17 @@ def test_no_attack_is_allowed(name, isolation):
 def test_permissive_installs_no_more_than_default(isolation):
     """It may read the temporary folder; what is fetched is the same."""
     installs = ("install-", "pip-", "uv-", "cargo-un", "go-added", "yarn-", "pnpm-", "npx-", "deploy", "python-pip")
-    attacks = [
+    installing = [
         case
-        for case in ATTACKS
+        for case in attacks()
         if case.id.startswith(installs) and "/tmp/" not in case.request.action.payload["command"]
     ]
-    assert len(attacks) >= 50
-    assert [case.id for case in attacks if _decide(case, "permissive", isolation) is Decision.ALLOW] == []
+    assert len(installing) >= 50
+    assert [case.id for case in installing if _decide(case, "permissive", isolation) is Decision.ALLOW] == []
 
 
 def test_without_a_sandbox_no_code_of_the_project_runs_unasked():
-    outcomes = [_outcome(case, "default", Isolation.NONE) for case in CASES]
+    outcomes = [_outcome(case, "default", Isolation.NONE) for case in cases()]
     allowed = [outcome for outcome in outcomes if outcome.verdict.decision is Decision.ALLOW]
     running = [
         outcome.case.id

@@ -1,6 +1,7 @@
 """Scanning: offsets, what stands around a hit, bounds, and that the fast way finds what the exact one does."""
 
 import itertools
+import signal
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -217,6 +218,27 @@ def test_the_filter_passes_over_nothing(pack, text) -> None:
     assert exact(pack, text, TextKind.PROSE) - around == named - around
 
 
+def test_compiling_that_is_stopped_begins_anew(tmp_path) -> None:
+    class EnoughError(Exception): ...
+
+    (tmp_path / "mine.yaml").write_text(PACK)
+    steps = 0
+    last = 0
+
+    def step() -> None:
+        nonlocal steps
+        steps += 1
+        if steps == last:
+            raise EnoughError
+
+    half = load_heuristics(tmp_path, step=step)
+    for more in (1, 3):
+        last = steps + more
+        with pytest.raises(EnoughError):
+            half.scan("open the gate", TextKind.TOOL_RESULT)
+    assert [one.rule for one in half.scan("open the gate", TextKind.TOOL_RESULT)] == ["gate"]
+
+
 @given(PIECES, PIECES)
 def test_text_put_behind_takes_no_finding_away(pack, text, more) -> None:
     # `near` may come true by it; what stands before a hit is the same
@@ -225,9 +247,15 @@ def test_text_put_behind_takes_no_finding_away(pack, text, more) -> None:
 
 
 def test_time_is_linear_in_the_text(pack) -> None:
-    # quadratic work would take minutes here: the suite's own timeout is the assertion
-    for piece in ("open the ", "for example drop all ", "open the gate ", "é", "close it "):
-        pack.scan(piece * 100_000, TextKind.PROSE)
+    # quadratic work would take minutes of processor time here; what else the machine does counts for nothing
+    before = signal.signal(signal.SIGVTALRM, lambda *_: pytest.fail("more than a minute was spent on one megabyte"))
+    signal.setitimer(signal.ITIMER_VIRTUAL, 60)
+    try:
+        for piece in ("open the ", "for example drop all ", "open the gate ", "é", "close it "):
+            pack.scan(piece * 100_000, TextKind.PROSE)
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
 
 
 @given(PIECES, st.integers(0, 3))

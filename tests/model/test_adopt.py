@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from shield.errors import ModelError
-from shield.model.adopt import adopt, adopt_made, manifest_in
+from shield.model.adopt import Adopted, adopt, adopt_made, manifest_in
 from shield.model.manifest import Pin, read_manifest
 from shield.model.scorer import load_scorer
+from shield.model.tokens import Tokens
 from shield.types import Answer, TextKind
 from tier1_folder import IDS, config, dropin, graph, lookup, table, unigram, wordpiece, write
 
@@ -180,8 +181,14 @@ def test_a_short_model_gets_short_windows(tmp_path: Path) -> None:
 def test_a_tokenizer_without_a_frame_is_read_without_one(tmp_path: Path) -> None:
     folder = dropin(tmp_path, ("SAFE", "INJECTION"), (1,))
     write(folder, {"tokenizer.json": wordpiece().to_str().encode()})
-    adopt(folder, name="other")
+    assert ids("note", adopt(folder, name="other")) == (IDS["note"],)
     plain = unigram()
     plain.pre_tokenizer = None
     write(folder, {"tokenizer.json": plain.to_str().encode()})
-    adopt(folder, name="other")
+    assert ids("note", adopt(folder, name="other")) == (IDS["[CLS]"], IDS["note"], IDS["[SEP]"])
+
+
+def ids(text: str, adopted: Adopted) -> tuple[int, ...]:
+    tokens = Tokens(adopted.files["tokenizer.json"], adopted.manifest, vocabulary=len(IDS), most=1)
+    (window,) = tokens.cut(text, TextKind.PROSE).windows
+    return tuple(window.ids)

@@ -5,7 +5,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -368,6 +368,26 @@ def test_a_tokenizer_that_fails_later_fails_at_once(tmp_path: Path, raw: bytes) 
 def test_every_error_is_of_shields_tree(tmp_path: Path) -> None:
     with pytest.raises(ShieldError):
         load_scorer(tmp_path / "absent")
+
+
+def test_loading_ends_at_any_step_that_says_so(tmp_path: Path) -> None:
+    """Before each file, and before the graph is made: `shield.tiers.loading` stops it there."""
+    lookup(tmp_path)
+    taken: list[int] = []
+    load_scorer(tmp_path, step=lambda: taken.append(1))
+    assert len(taken) >= len(json.loads((tmp_path / "manifest.json").read_bytes())["files"]) + 4
+
+    class EnoughError(Exception): ...
+
+    for last in range(len(taken)):
+        left = iter([None] * last)
+
+        def step(left: Iterator[None] = left) -> None:
+            if next(left, taken) is taken:
+                raise EnoughError
+
+        with pytest.raises(EnoughError):
+            load_scorer(tmp_path, step=step)
 
 
 def test_no_training_library_is_ever_imported(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import time
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -162,6 +163,44 @@ def test_from_start_to_end(place):
     everything = b"".join(file.read_bytes() for file in Path(home.path).rglob("*") if file.is_file())
     for secret in secrets.values():
         assert secret.encode() not in everything
+
+
+@pytest.mark.parametrize("after_s", [0, 0.3, 0.9])
+def test_a_stop_while_rules_and_model_are_loaded_is_an_orderly_end(place, after_s):
+    """A thread inside a C++ library would take the process down: exit code -6, `terminate called`."""
+    home, _ = begun(place)
+    with serving(home) as (process, told):
+        time.sleep(after_s)  # somewhere in the loading; nothing below depends on where
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 0
+        assert process.stderr.read() == ""
+        assert not os.path.lexists(told["socket"])
+    assert kinds(home)[-1] == "log.close"
+
+
+def test_a_stop_before_it_listens_ends_it_at_once_and_says_nothing(place):
+    """Nothing waits yet that an orderly end would have to answer: the signal ends it, and the next start goes on."""
+    home, _ = begun(place)
+    process = subprocess.Popen(
+        command("serve"), env=environment(home), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        while not os.path.lexists(f"{home.run}/permit.pub") and process.poll() is None:
+            time.sleep(0.005)
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=20)
+    finally:
+        process.kill()
+    assert process.returncode in (0, -signal.SIGTERM)
+    assert "Traceback" not in said
+    assert "terminate called" not in said
+    with serving(home) as (again, _):
+        again.send_signal(signal.SIGTERM)
+        assert again.wait(20) == 0
+    verify = subprocess.run(
+        command("audit", "verify", "--json"), env=environment(home), capture_output=True, text=True, check=False
+    )
+    assert verify.returncode == 0, verify
 
 
 def test_killed_and_started_again_no_permit_survives(place):

@@ -2,8 +2,10 @@
 field end in an opinion."""
 
 import asyncio
+import itertools
 import math
 import threading
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,17 +16,18 @@ from shield.actions.registry import lookup, names
 from shield.actions.request import make_action
 from shield.errors import ModelError
 from shield.facts.compute import compute
-from shield.heuristics.load import load_heuristics
+from shield.heuristics.load import HEURISTICS, load_heuristics
 from shield.policy.world import made_place
+from shield.resources import data_folder
 from shield.tiers.classifier import ClassifierTier
 from shield.tiers.judged import Judged, Text
 from shield.tiers.leaves import leaves
-from shield.tiers.loading import HeldRules, load_tier1, start_tier1, stop_tier1
+from shield.tiers.loading import Halt, HeldRules, load_tier1, start_tier1, stop_tier1
 from shield.tiers.settle import need_of, settle
 from shield.tiers.texts import TextJudge
 from shield.tiers.threads import Threads
 from shield.tiers.tier import Case
-from shield.tiers.witnesses import NO_MODEL
+from shield.tiers.witnesses import NO_MODEL, NoRulesError
 from shield.types import ActionRequest, Answer, Decision, Opinion, Severity, TextKind, Tier
 from tier1_world import Held, Reading, Scripted, Stuck, rules
 
@@ -416,11 +419,47 @@ def test_a_service_answers_before_anything_is_loaded(tmp_path):
     tier = start_tier1(tmp_path / "heuristics", tmp_path / "model")
     try:
         assert tier.opinion(case()).rule in ("tier1.late", "tier1.failed")
+        tier.texts.rules.join(30)
     finally:
         stop_tier1(tier)
     assert tier.texts.rules.state == "ready"
     assert tier.texts.model.state.startswith("failed: ")
     assert tier.opinion(case()).rule == "tier1.failed"
+
+
+def test_a_stop_waits_neither_for_all_rules_nor_for_the_model():
+    tier = start_tier1(data_folder(HEURISTICS), data_folder("models/tier1"))
+    stop_tier1(tier)
+    assert not {"heuristics", "shield-model"} & {thread.name for thread in threading.enumerate() if thread.is_alive()}
+    assert tier.texts.rules.state == "failed: Shield was stopped while it was being loaded; start Shield anew"
+    assert tier.texts.model.state.startswith("failed: ")
+    assert (tier.texts.rules.digest, tier.texts.model.scorer) == ("", None)
+    assert tier.opinion(case()).rule == "tier1.failed"
+
+
+@pytest.mark.parametrize("at", range(1, 8))
+def test_rules_that_are_stopped_at_any_step_find_nothing_and_do_not_load_the_rest(tmp_path, at):
+    rules(tmp_path)
+    begun, asked, steps, halt = threading.Event(), threading.Event(), itertools.count(1), Halt()
+
+    def step():
+        if next(steps) == at:
+            begun.set()
+            assert asked.wait(30)
+        halt.look()
+
+    folder = tmp_path / "heuristics"
+    held = HeldRules(lambda: load_heuristics(folder, step=step), rest=partial(load_heuristics, folder, step=step))
+    held.start()
+    assert begun.wait(30)
+    assert held.state == "loading"
+    halt.ask()
+    asked.set()
+    held.join(30)
+    assert held.state.startswith("failed: Shield was stopped")
+    assert next(steps) == at + 2  # what is left was begun, and ended at its first step
+    with pytest.raises(NoRulesError):
+        held.scan(PHRASE, TextKind.PROSE)
 
 
 @pytest.mark.parametrize("payload", [{}, {"number": 3}, {"message": "a harmless remark"}])

@@ -1,9 +1,11 @@
-"""The scripted model server speaks as the official clients expect, checked in their strict mode."""
+"""The scripted model server speaks as the official clients expect, checked in their strict mode.
+
+The clients take seconds to import, so only the tests that need them do.
+"""
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-import anthropic
-import openai
 import pytest
 
 from model_server import (
@@ -18,6 +20,10 @@ from model_server import (
     openai_fault,
     openai_reply,
 )
+
+if TYPE_CHECKING:
+    import anthropic
+    import openai
 
 TOOLS = [
     {
@@ -34,13 +40,17 @@ TURNS = [
 ASK = [{"role": "user", "content": "hi"}]
 
 
-def an_openai(model: ScriptedModel) -> openai.OpenAI:
+def an_openai(model: ScriptedModel) -> "openai.OpenAI":
+    import openai
+
     return openai.OpenAI(
         base_url=model.openai_url, api_key="k", max_retries=0, timeout=20, _strict_response_validation=True
     )
 
 
-def an_anthropic(model: ScriptedModel) -> anthropic.Anthropic:
+def an_anthropic(model: ScriptedModel) -> "anthropic.Anthropic":
+    import anthropic
+
     return anthropic.Anthropic(
         base_url=model.url, api_key="k", max_retries=0, timeout=20, _strict_response_validation=True
     )
@@ -105,6 +115,10 @@ def test_anthropic_streams_pass_the_official_client(split):
 
 def test_a_broken_twin_fails_in_the_official_clients():
     """If strict mode let this pass, the tests above would prove nothing."""
+
+    import anthropic
+    import openai
+
     bad = Turn(text="x", stop="banana")
     with ScriptedModel([bad] * 4) as model, an_openai(model) as client, an_anthropic(model) as other:
         with pytest.raises(openai.APIResponseValidationError):
@@ -118,6 +132,8 @@ def test_a_broken_twin_fails_in_the_official_clients():
 
 
 def test_faults_look_like_faults_to_the_official_clients():
+    import openai
+
     script = [
         Turn(fault=Fault(status=429, headers=(("retry-after", "1"),))),
         Turn(fault=Fault(status=500)),
@@ -136,6 +152,8 @@ def test_faults_look_like_faults_to_the_official_clients():
 
 
 def test_a_request_that_the_services_refuse_uses_up_no_turn():
+    import openai
+
     def answer(request: Request) -> Turn:
         return Turn(text=f"{len(request.body['messages'])} message")
 

@@ -289,13 +289,21 @@ def test_addresses_that_are_not_safe_are_refused(url):
         ModelHttp(Endpoint(base_url=url, api_key=KEY))
 
 
-def test_addresses_that_are_safe():
-    async def run():
-        for url in ("https://x.example/v1", "http://localhost:1/v1", "http://[::1]:1", "http://127.8.8.8"):
-            await ModelHttp(Endpoint(base_url=url, api_key=KEY)).aclose()
-        await ModelHttp(Endpoint(base_url="http://lan.example:11434")).aclose()  # without a key
-
-    asyncio.run(run())
+@pytest.mark.parametrize(
+    ("url", "key"),
+    [
+        ("https://x.example/v1", KEY),
+        ("http://localhost:1/v1", KEY),
+        ("http://[::1]:1", KEY),
+        ("http://127.8.8.8", KEY),
+        ("http://lan.example:11434", None),
+    ],
+)
+def test_addresses_that_are_safe_are_kept_as_they_are(url, key):
+    http = ModelHttp(Endpoint(base_url=url, api_key=key))
+    assert str(http._base) == url
+    assert http.without_secrets(KEY) == ("[key]" if key else KEY)
+    asyncio.run(http.aclose())
 
 
 @pytest.mark.parametrize("key", ["a\nb", "a\r\nx-evil: 1", "ключ", "a\x00"])

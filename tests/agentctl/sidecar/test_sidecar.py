@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from agentctl.errors import GateError, SidecarError
-from agentctl.sidecar import find, import_path, open_gate, start
+from agentctl.sidecar import _lines, find, import_path, open_gate, start
 from agentctl.turns.messages import ToolResult
 from fake_shield import FakeShield, proposed
 from shield.client import AsyncClient, Client
@@ -302,6 +302,15 @@ def test_what_a_shield_of_ours_says_of_its_log_is_kept(place):
     with started(place) as sidecar:
         (remark,) = sidecar.remarks
         assert "knows nothing of the log" in remark
+
+
+def test_what_a_shield_of_ours_says_is_read_without_moving_where_it_writes():
+    with tempfile.TemporaryFile() as said:
+        said.write(b"shield: first\n" + b"x" * 5000 + b"\nshield: last\n")
+        said.flush()
+        at = os.lseek(said.fileno(), 7, os.SEEK_SET)
+        assert _lines(said)[-1] == "shield: last"
+        assert os.lseek(said.fileno(), 0, os.SEEK_CUR) == at
 
 
 def test_a_home_in_the_workspace_is_refused(place):
