@@ -111,7 +111,7 @@ def _operands(call: Invocation, operands: list[Value], *accesses: Access) -> Non
         if call.name in _LABELLED and word.fixed and _labels(word.text):
             continue
         mention(call, word, *accesses)
-        call.reading.unknown += [
+        call.reading.unread += [
             f"`{call.name[:80]}`: {why}"
             for pattern, why in call.model.guarded.items()
             if not word.fixed or fnmatchcase(word.text, pattern)
@@ -124,7 +124,7 @@ def _given(call: Invocation, option: Option, value: Value | None) -> None:
     reading.run(option.runs)
     reading.operations |= option.adds
     if option.asks is not None:
-        reading.unknown.append(f"`{call.name[:80]} {option.name}`: {option.asks}")
+        reading.ask(f"`{call.name[:80]} {option.name}`: {option.asks}")
     if value is not None and option.value is Use.TEXT and leaves_out(option.name):
         mention_value(reading, value, home=call.context.place.home)
     elif value is not None and option.value is not None:
@@ -272,6 +272,7 @@ def _handed(call: Invocation, command: list[str], words: list[Value]) -> None:
     if given.runs is not alone.runs:
         call.reading.run(given.runs)
     call.reading.unknown += [each for each in given.unknown if each not in alone.unknown]
+    call.reading.unread += [each for each in given.unread if each not in alone.unread]
     call.reading.hosts += [each for each in given.hosts if each not in alone.hosts]
     call.reading.code |= given.code and not alone.code
     call.reading.loose |= given.loose and not alone.loose
