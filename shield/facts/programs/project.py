@@ -111,7 +111,7 @@ def _operands(call: Invocation, operands: list[Value], *accesses: Access) -> Non
         if call.name in _LABELLED and word.fixed and _labels(word.text):
             continue
         mention(call, word, *accesses)
-        call.reading.unread += [
+        call.reading.unknown += [
             f"`{call.name[:80]}`: {why}"
             for pattern, why in call.model.guarded.items()
             if not word.fixed or fnmatchcase(word.text, pattern)
@@ -124,7 +124,7 @@ def _given(call: Invocation, option: Option, value: Value | None) -> None:
     reading.run(option.runs)
     reading.operations |= option.adds
     if option.asks is not None:
-        reading.ask(f"`{call.name[:80]} {option.name}`: {option.asks}")
+        reading.unknown.append(f"`{call.name[:80]} {option.name}`: {option.asks}")
     if value is not None and option.value is Use.TEXT and leaves_out(option.name):
         mention_value(reading, value, home=call.context.place.home)
     elif value is not None and option.value is not None:
