@@ -38,3 +38,31 @@ def test_a_script_has_what_the_one_before_it_was_given(line, files):
     assert decided(line.format("dist"), files) is Decision.ALLOW
     # what a script sets for itself it does not hand on
     assert decided("bash z.sh", files | {"z.sh": "D=src\nbash y.sh\n"}) is Decision.ALLOW
+
+
+@pytest.mark.parametrize(
+    "script",
+    ["ln -s src l; rm -rf l/*", "ln -s src l; rm -rf l/", "ln -s src l; rm -f l/a.py", "ln -s src l && cd l && rm -f a.py", "ln -s ../src build/l; rm -rf build/l/*",
+     "ln -s ../src build; rm -rf build/src/*", "ln -s $PWD/src build/l; rm -rf build/l/", "ln -s ../src build/l; rm -rf build/*/", "ln -s ../src build/l; rm -rf build/*/*",
+     "ln -s ../src build/l; find build/l/ -delete", "ln -s ../src build/l; find -L build -delete", "ln -s ../src build/l; find build -follow -type f -exec rm {} +",
+     "rm -rf build; ln -s src build; rm -rf build/*", "cp -a lk build/lk; rm -rf build/lk/*", "cp -a lk l; rm -rf l/*", "rsync -a lk l; rm -rf l/*", "mv lk l; rm -rf l/*",
+     "cp -a held build/; rm -rf build/held/l/*", "tar xf a.tar -C build; rm -rf build/l/*", "unzip a.zip -d build; rm -rf build/l/*", "bash y.sh; rm -rf build/l/*",
+     "rm -rf build; tar xf a.tar -C build; rm -rf build/sub/*", "find -L held -delete", "find -L held -type f -exec rm {} +"],
+)  # fmt: skip
+def test_what_a_link_leads_to_is_not_deleted_behind_it(script):
+    files = {"x.sh": script + "\n", "y.sh": "ln -s ../src build/l\n", "a.tar": "x", "a.zip": "x"}
+    files |= {name: MadeFile(symlink=to) for name, to in (("lk", "src"), ("held/l", "../src"))} | {"build/sub/x": "x\n"}
+    assert decided("bash x.sh", files) is not Decision.ALLOW
+    steps = "".join(f"\t{each.strip()}\n" for each in script.replace("$", "$$").replace("&&", "&& \\\n").split(";"))
+    assert decided("make x", files | {"Makefile": f".ONESHELL:\nx:\n{steps}"}) is not Decision.ALLOW
+
+
+@pytest.mark.parametrize(
+    "script",
+    ["ln -s a b; rm -f b", "ln -sf ../x build/y; rm -rf dist/*", "ln -sf foo.so.1 build/foo.so; rm -f build/*.o", "ln -s src build/l; rm -rf build", "cp -r public dist; rm -rf dist/a/b",
+     "rsync -a public/ dist/; rm -rf dist/x/*", "tar xf a.tar -C build; rm -rf build/*", "tar xf a.tar -C build; rm -rf build/sub/*", "mv build old; rm -rf old/x",
+     "t=$(mktemp -d); ln -s src $t/l; rm -rf $t", "find -L src -name '*.py' -exec grep x {} +"],
+)  # fmt: skip
+def test_what_is_deleted_beside_links_goes_ahead(script):
+    files = {"x.sh": script + "\n", "a.tar": "x", "build/sub/x": "x\n"}
+    assert decided("bash x.sh", files) is Decision.ALLOW
