@@ -66,3 +66,25 @@ def test_what_a_link_leads_to_is_not_deleted_behind_it(script):
 def test_what_is_deleted_beside_links_goes_ahead(script):
     files = {"x.sh": script + "\n", "a.tar": "x", "build/sub/x": "x\n"}
     assert decided("bash x.sh", files) is Decision.ALLOW
+
+
+@pytest.mark.parametrize(
+    "script",
+    ["r\\\nm -rf src", "rm -rf s\\\nrc", "ls\n# a \\\nrm -rf s\\\nrc", "ls\nth=1; if true; th\\\nen rm -rf src; fi", "shopt -s extglob; rm -rf !(build)", "rm -rf src/@(a|b).py",
+     "shopt -s expand_aliases\nalias ls='rm -rf src'\nls", "alias x=rm\nx -rf src", "alias rm='rm -v'\nrm -rf src", "alias rm=echo\nrm -rf src", "eval \"$(cat said)\"", "eval $(<said)",
+     "bash -c \"$(cat said)\"", "source <(cat said)", ". /dev/stdin < said", ". /dev/stdin <<E\nrm -rf src\nE", "source <(echo rm -rf src)", "bash -c \"rm -rf $X\"",
+     "while read -r l; do eval \"rm -rf $l\"; done < list", "${x:-rm} -rf src", "/bin/r? -rf src", "$(cat said) -rf src", "cat > y.sh <<'E'\nrm -rf src\nE\nchmod +x y.sh\n./y.sh",
+     "cat > y.sh <<'E'\nrm -rf src\nE\nbash y.sh", "tee y.sh <<'E'\nrm -rf src\nE\n. ./y.sh"],
+)  # fmt: skip
+def test_however_a_script_spells_it_it_deletes_no_work(script):
+    assert decided("bash x.sh", {"x.sh": script + "\n", "said": "rm -rf src\n"}) is not Decision.ALLOW
+
+
+@pytest.mark.parametrize(
+    "script",
+    ["ls \\\n  -l src \\\n  build", "rm -rf bu\\\nild", "alias ll='ls -l'\nll src", "eval \"$(cat said)\"", "source <(cat said)", "eval \"$(pyenv init -)\"",
+     "bash -c \"ls $X\"", "\"$@\"", "${PYTHON:-python3} -m pytest -r fE", "cat > y.sh <<'E'\nls\nE\nbash y.sh", "cat > notes.txt <<'E'\nrm -rf src\nE", "eval \"echo $X\"",
+     "x=confirm; eval \"$x src\"", "echo 'it will rm !(x)' > said2"],
+)  # fmt: skip
+def test_ordinary_spellings_go_ahead(script):
+    assert decided("bash x.sh", {"x.sh": script + "\n", "said": "ls src\n"}) is Decision.ALLOW
