@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from agentctl.errors import CancelledTurnError, ChangedError, GateError, ToolError
+from agentctl.reports import report_of, result_of, withheld
 from agentctl.sandbox import Sandbox
 from agentctl.tools import web
 from agentctl.tools.output import RESULT_CHARS, Output, of_failure, within
@@ -27,7 +28,7 @@ from agentctl.turns.messages import ToolResult
 from shield import canonical
 from shield.client import OpenedSession, Redemption
 from shield.errors import ClientError, InputError, PermitError, Reason, ShieldError
-from shield.types import Decision, Isolation, Json, Outcome, OutcomePart, OutcomeReply, OutcomeStatus, Verdict
+from shield.types import Decision, Isolation, Json, Outcome, OutcomeReply, OutcomeStatus, Verdict
 
 __all__ = ["ShieldGate", "ShieldPort"]
 
@@ -35,7 +36,6 @@ REEVALUATIONS: Final = 2  # DESIGN 5: `expired` and `state_changed`, at most twi
 POLL_S: Final = 30.0
 _INTENT_MAX: Final = 1000
 _TELL_S: Final = 5.0
-_NOTE: Final = "note"
 _STALE: Final = frozenset({Reason.PERMIT_EXPIRED, Reason.PERMIT_STATE_CHANGED})
 # Shield is there and answered that it takes no such action now: a refusal of this one call, not the end of the turn.
 _REFUSALS: Final = frozenset({400, 404, 409, 413, 415, 429, 503})
@@ -235,27 +235,15 @@ class ShieldGate:
         except ToolError as error:
             output = of_failure(error.detail)
         except CancelledTurnError:
-            await self._tell(
-                Outcome(jti=warrant.receipt.jti, status=OutcomeStatus.CANCELLED, duration_us=_since(began))
-            )
+            report = Outcome(jti=warrant.receipt.jti, status=OutcomeStatus.CANCELLED, duration_us=_since(began))
+            await self._tell(report)
             raise
         except Exception as error:  # noqa: BLE001  # a defect in a tool is an error of the call; Shield hears of it
             output = of_failure(f"the tool failed: {type(error).__name__}")
         return await self._report(proposal, warrant, within(output, self._result_chars), _since(began))
 
     async def _report(self, proposal: Proposal, warrant: Warrant, output: Output, duration_us: int) -> ToolResult:
-        note = _note(output)
-        report = Outcome(
-            jti=warrant.receipt.jti,
-            status=output.status,
-            exit_code=output.exit_code,
-            duration_us=duration_us,
-            # our own words on it, too: they name hosts and files, and whoever ran there chose what these are called
-            content=output.parts if note is None else (*output.parts, OutcomePart(role=_NOTE, text=note)),
-            bytes=output.bytes,
-            sha256=output.sha256,
-            truncated=output.truncated,
-        )
+        report = report_of(warrant.receipt.jti, output, duration_us)
         try:
             received = await through(self._client.outcome(report))
         except ClientError as error:
@@ -263,17 +251,8 @@ class ShieldGate:
             if error.status not in _REFUSALS:
                 self._lose(f"the action ran, but Shield did not take its outcome: {error.detail}")
                 raise GateError(self._lost or error.detail) from None
-            reason = f"it ran, but its output is withheld: {error.detail}"
-            return ToolResult(
-                id=proposal.call.id, content=reason, is_error=True, decision=Decision.ALLOW, reason=reason
-            )
-        return ToolResult(
-            id=proposal.call.id,
-            content=_shown(received.content),
-            is_error=output.status is not OutcomeStatus.OK,
-            decision=Decision.ALLOW,
-            labels=received.labels,
-        )
+            return withheld(proposal.call.id, error.detail)
+        return result_of(proposal.call.id, output, received)
 
     # --- trust -------------------------------------------------------------------------------------------------------
 
@@ -315,19 +294,6 @@ class ShieldGate:
 
 def _since(began: int) -> int:
     return (time.monotonic_ns() - began) // 1000
-
-
-def _note(output: Output) -> str | None:
-    """Our own word on how the tool ended, where it says more than that it went well."""
-    written = any(part.text for part in output.parts)
-    told = output.status is not OutcomeStatus.OK or not written or not (output.note or "").startswith("exit code")
-    return f"[{output.note}]" if output.note and told else None
-
-
-def _shown(content: tuple[OutcomePart, ...]) -> str:
-    """What the model is given. INVARIANT: nothing but what Shield gave back, the word on how it ended included."""
-    pieces = [f"[stderr]\n{part.text}" if part.role == "stderr" else part.text for part in content if part.text]
-    return "\n".join(piece.rstrip("\n") for piece in pieces) or "[no output]"
 
 
 def _blocked(proposal: Proposal, reason: str) -> Verdict:

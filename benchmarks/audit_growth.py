@@ -11,8 +11,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from audit.reader import prove
+from audit_appends import coroutines
 from audit_log import Made, build
-from audit_rows import BUILD, coroutines, verify_apart
+from audit_rows import BUILD
+from audit_verify import verify_apart
 from row import Row
 
 PLOT = BUILD / "audit-growth.svg"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from agentctl.sandbox import Means, Offer, Sandbox, gather
 from agentctl.sandbox.probing import candidates, trouble
-from agentctl.tools.process import Child
+from agentctl.tools.child import Child
 from row import Row
 from shield.types import Isolation
 

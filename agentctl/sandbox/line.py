@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from agentctl.errors import ToolError
 from agentctl.sandbox.order import FRAME, Network, Order, Report, encode_order
-from agentctl.tools.process import Child, End
+from agentctl.tools.child import Child, End
 
 __all__ = ["Line"]
 

@@ -27,7 +27,7 @@ from agentctl.sandbox.offer import Means, Offer
 from agentctl.sandbox.places import Places, listed
 from agentctl.sandbox.profile import PROGRAM
 from agentctl.sandbox.session import Sandbox
-from agentctl.tools.process import Child
+from agentctl.tools.child import Child
 from shield.types import Isolation
 
 __all__ = ["candidates", "probe", "trouble"]

@@ -22,8 +22,9 @@ from agentctl.sandbox.scratch import Scratch
 from agentctl.sandbox.seccomp import Strictness, assemble
 from agentctl.sandbox.shown import Shown
 from agentctl.sandbox.spawning import Spawner
+from agentctl.tools.child import Child, Runner
 from agentctl.tools.output import Output
-from agentctl.tools.process import UMASK, Child, Runner, follow, named, run
+from agentctl.tools.process import UMASK, follow, named, run
 from agentctl.tools.stop import Stop
 from agentctl.tools.warrant import Warrant
 from shield.types import PROXY_PORT, HostFact, Isolation

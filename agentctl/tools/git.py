@@ -14,11 +14,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from agentctl.errors import ToolError
+from agentctl.tools.child import Runner
 from agentctl.tools.git_config import settings_in
 from agentctl.tools.git_opening import listed, opened
 from agentctl.tools.git_repository import Repository, run_git
 from agentctl.tools.output import Output
-from agentctl.tools.process import Runner, run
+from agentctl.tools.process import run
 from agentctl.tools.stop import Stop
 from agentctl.tools.warrant import Warrant
 from shield.types import Json, OutcomeStatus

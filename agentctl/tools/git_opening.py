@@ -10,10 +10,10 @@ from typing import Final
 
 from agentctl.errors import ToolError
 from agentctl.linked import linked
+from agentctl.tools.child import Runner
 from agentctl.tools.descriptors import directory
 from agentctl.tools.git_config import config_of
 from agentctl.tools.git_repository import Repository
-from agentctl.tools.process import Runner
 from agentctl.tools.stop import Stop
 from agentctl.tools.warrant import Warrant
 

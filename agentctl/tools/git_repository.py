@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from agentctl.tools.child import Child, Runner
 from agentctl.tools.descriptors import directory
 from agentctl.tools.output import Output
-from agentctl.tools.process import Child, Runner
 from agentctl.tools.stop import Stop
 from agentctl.tools.warrant import Warrant
 

@@ -6,9 +6,10 @@ from contextlib import contextmanager
 from typing import Final
 
 from agentctl.errors import ChangedError, ToolError
+from agentctl.tools.child import Child, Runner
 from agentctl.tools.descriptors import directory, same_directory
 from agentctl.tools.output import Output
-from agentctl.tools.process import Child, Runner, run
+from agentctl.tools.process import run
 from agentctl.tools.stop import Stop
 from agentctl.tools.warrant import Warrant
 from shield.types import FileRole

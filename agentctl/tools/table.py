@@ -6,8 +6,8 @@ from typing import Final
 
 from agentctl.errors import ToolError
 from agentctl.tools import archive, files, git, search, shell, web
+from agentctl.tools.child import Runner
 from agentctl.tools.output import Output
-from agentctl.tools.process import Runner
 from agentctl.tools.stop import Stop
 from agentctl.tools.warrant import Warrant
 

@@ -6,46 +6,12 @@ is not in the table, and every `mcp:` tool, has every operation and least tier 3
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from types import MappingProxyType
 
-from shield.types import Access, Json, Operation, Tier
+from shield.actions.fields import Field, FieldRole, Kind
+from shield.types import Access, Operation, Tier
 
-__all__ = ["FIELDS_BY_NAME", "ActionType", "Field", "FieldRole", "Kind", "canonical_name", "fits", "lookup", "names"]
-
-
-class FieldRole(StrEnum):
-    """What a payload field is to the facts."""
-
-    PATH = "path"
-    COMMAND = "command"
-    URL = "url"
-    RECIPIENT = "recipient"
-    TEXT = "text"
-    SECRET = "secret"  # noqa: S105  # a role, not a value
-    PATTERN = "pattern"
-    OPTION = "option"
-
-
-class Kind(StrEnum):
-    """Which JSON type a known field has; any other makes the action malformed."""
-
-    STRING = "string"
-    STRINGS = "string or list of strings"
-    BOOLEAN = "boolean"
-    INTEGER = "integer"
-    OBJECT = "object"
-    ANY = "any"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Field:
-    """A payload field. `access` is set for role PATH; `recursive` says that the path stands for all beneath it."""
-
-    role: FieldRole
-    kind: Kind = Kind.STRING
-    access: Access | None = None
-    recursive: bool = False
+__all__ = ["FIELDS_BY_NAME", "ActionType", "canonical_name", "lookup", "names"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,21 +34,6 @@ class ActionType:
     def tool(self) -> str:
         """The tool's own name: what stands behind `mcp:<server>/`, else the type's name."""
         return self.name.partition("/")[2] if self.name.startswith("mcp:") else self.name
-
-
-def fits(value: Json, kind: Kind) -> bool:
-    """Whether the value of a field has the JSON type that it should."""
-    if kind is Kind.STRING:
-        return isinstance(value, str)
-    if kind is Kind.STRINGS:
-        return isinstance(value, str) or (isinstance(value, list) and all(isinstance(item, str) for item in value))
-    if kind is Kind.BOOLEAN:
-        return isinstance(value, bool)
-    if kind is Kind.INTEGER:
-        return isinstance(value, int) and not isinstance(value, bool)
-    if kind is Kind.OBJECT:
-        return isinstance(value, dict)
-    return kind is Kind.ANY
 
 
 def lookup(name: str) -> ActionType:

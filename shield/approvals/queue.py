@@ -9,32 +9,18 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 
+from shield.approvals.binding import Binding
+from shield.approvals.changes import Changes
 from shield.errors import Reason, RefusedError
 from shield.store.state import StateStore
 from shield.types import Approval, ApprovalAnswer, ApprovalState, Json, Scope
 from shield.ulid import new_ulid
 
-__all__ = ["MAX_PENDING", "ApprovalQueue", "Binding"]
+__all__ = ["MAX_PENDING", "ApprovalQueue"]
 
 MAX_PENDING = 20  # DESIGN 6: per token
 _MAX_APPROVED = 100  # per token, answered with yes and not yet used; older ones lead to nothing any more
 _PRESENCE_MS = 90_000  # an approver that has asked within this time counts as connected; it polls every 30 s
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Binding:
-    """What an approval holds for, nothing else: if one differs when a permit is minted, the person is asked anew.
-
-    `shown` is the digest of the facts that stand in the question, where what a file says that no permit binds is in,
-    such as the address of a remote, and of which versions of such files stood there.
-    """
-
-    action_hash: str
-    shown: str
-    state: str
-    env: str
-    policy: str
-    session: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,11 +61,9 @@ class ApprovalQueue:
         self._timeout_ms = timeout_s * 1000
         self._configured = configured
         self._open: dict[str, _Asked] = {}
-        self._changed = asyncio.Condition()
-        self._version = 0
+        self._changes = Changes()
         self._answering = asyncio.Lock()
         self._seen_ms: int | None = None
-        self._stopping = False
 
     def has_approver(self) -> bool:
         """Whether anyone could answer: a token for it exists, or an approver asked lately."""
@@ -155,7 +139,7 @@ class ApprovalQueue:
         asked = self._open.get(approval_id)
         if asked is not None:
             self._open[approval_id] = replace(asked, shown=True)
-            await self._notify()
+            await self._changes.notify()
 
     async def withdraw(self, approval_id: str) -> None:
         """The decision could not be recorded: nobody was asked."""
@@ -220,19 +204,24 @@ class ApprovalQueue:
 
     async def wait(self, timeout_s: float) -> None:
         """Return when the queue changes, at the latest after `timeout_s`, at once on stop."""
-        await self._wait_change(self._version, asyncio.get_running_loop().time() + timeout_s)
+        await self._changes.wait(self._changes.version, asyncio.get_running_loop().time() + timeout_s)
 
     async def wait_settled(self, approval_id: str, timeout_s: float) -> Approval:
         """The question once it is settled or past its time, or as it is after `timeout_s`."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + timeout_s
         while True:
-            version = self._version
+            version = self._changes.version
             approval = await self._find(approval_id)
             left_s = self._left(approval) / 1000
-            if approval.state is not ApprovalState.PENDING or left_s <= 0 or self._stopping or loop.time() >= deadline:
+            if (
+                approval.state is not ApprovalState.PENDING
+                or left_s <= 0
+                or self._changes.stopping
+                or loop.time() >= deadline
+            ):
                 return approval
-            await self._wait_change(version, min(deadline, loop.time() + left_s))
+            await self._changes.wait(version, min(deadline, loop.time() + left_s))
 
     def holds(self, approval_id: str, binding: Binding) -> bool:
         """Whether a permit may come of a yes: to exactly this, given no longer ago than a question may be open. What a
@@ -256,8 +245,7 @@ class ApprovalQueue:
 
     async def stop(self) -> None:
         """End every wait now."""
-        self._stopping = True
-        await self._notify()
+        await self._changes.stop()
 
     async def _find(self, approval_id: str) -> Approval:
         asked = self._open.get(approval_id)
@@ -273,7 +261,7 @@ class ApprovalQueue:
             self._open[approval_id] = replace(asked, approval=approval, lapses=self._later(self._now_ms()))
             self._forget_oldest(asked.owner)
         if changed:
-            await self._notify()
+            await self._changes.notify()
         if asked is not None:
             # file and queue have forgotten the action by now; who answers is shown it once more
             approval = replace(approval, request=asked.approval.request, facts=asked.approval.facts)
@@ -295,23 +283,6 @@ class ApprovalQueue:
         approved = [key for key, asked in self._open.items() if asked.owner == owner and not _pending(asked)]
         for key in approved[:-_MAX_APPROVED]:
             del self._open[key]
-
-    async def _notify(self) -> None:
-        async with self._changed:
-            self._version += 1
-            self._changed.notify_all()
-
-    async def _wait_change(self, version: int, deadline: float) -> bool:
-        """Wait until something changed after `version` was read; False when the time is over."""
-        left = deadline - asyncio.get_running_loop().time()
-        if left <= 0:
-            return False
-        try:
-            async with asyncio.timeout(left), self._changed:
-                await self._changed.wait_for(lambda: self._version != version or self._stopping)
-        except TimeoutError:
-            return False
-        return True
 
 
 def _pending(asked: _Asked) -> bool:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from shield.actions.registry import Kind, canonical_name, lookup
+from shield.actions.fields import Kind
+from shield.actions.registry import canonical_name, lookup
 from shield.actions.request import parse_proposal
 from shield.canonical import parse
 from shield.cli.render import compact, shown, verdict_line

@@ -5,7 +5,8 @@ import re
 import shlex
 from collections.abc import Mapping
 
-from shield.actions.registry import FIELDS_BY_NAME, Field, FieldRole, Kind, fits
+from shield.actions.fields import Field, FieldRole, Kind, fits
+from shield.actions.registry import FIELDS_BY_NAME
 from shield.facts.finding import Finding
 from shield.facts.text import pointer
 from shield.types import Access, Json, Operation

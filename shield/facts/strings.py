@@ -1,6 +1,7 @@
 """The payload's strings as text facts, with the secrets in them."""
 
-from shield.actions.registry import FIELDS_BY_NAME, FieldRole
+from shield.actions.fields import FieldRole
+from shield.actions.registry import FIELDS_BY_NAME
 from shield.facts.finding import Finding
 from shield.facts.secrets import find_secrets
 from shield.facts.text import layers, names_only, pointer

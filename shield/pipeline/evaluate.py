@@ -3,46 +3,34 @@
 INVARIANT: a verdict leaves here only after its record is durable; a permit only with an ALLOW that was recorded.
 """
 
-import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from shield.approvals.queue import ApprovalQueue, Binding
+from shield.approvals.binding import Binding
+from shield.approvals.queue import ApprovalQueue
 from shield.errors import RecordError
 from shield.facts.place import Place
 from shield.permits import PERMIT_SECONDS, Permit, PermitKey
-from shield.pipeline.bodies import SALT_BYTES, decision_body
+from shield.pipeline.decisions import Decisions
 from shield.pipeline.judge import DEADLINE_SECONDS, LATE, Judged, PolicyTier
 from shield.pipeline.ledger import Evaluation, Issued, Ledger
 from shield.pipeline.looked import UNBOUND, Looked, look
 from shield.pipeline.pool import Pool
-from shield.pipeline.ports import Clock, Kept, Recorder
+from shield.pipeline.ports import Clock, Recorder
 from shield.pipeline.questions import Questions
-from shield.pipeline.redacted import Known, content
-from shield.pipeline.verdict import evidence_of, unrecorded, verdict_of
+from shield.pipeline.upward import upward
+from shield.pipeline.verdict import unrecorded, verdict_of
 from shield.tiers.absent import ABSENT
 from shield.tiers.floor import required_isolation
 from shield.tiers.person import person
 from shield.tiers.settle import Settled, need_of, settle
-from shield.tiers.tier import Case, UpperTier, blocked
-from shield.types import (
-    Action,
-    ActionRequest,
-    Approval,
-    ApprovalState,
-    Decision,
-    Facts,
-    Isolation,
-    Session,
-    Tier,
-    Verdict,
-)
+from shield.tiers.tier import UpperTier
+from shield.types import ActionRequest, Approval, ApprovalState, Decision, Facts, Isolation, Session, Tier, Verdict
 from shield.ulid import Entropy, new_ulid
 
 __all__ = ["Evaluator"]
 
-_LARGE = 64 * 1024  # bytes of an action from which on redacting it is done in a thread
 _PERMIT_NS = PERMIT_SECONDS * 1_000_000_000
 
 
@@ -84,7 +72,7 @@ class Evaluator:
         call_id = new_ulid(now, self.entropy.take)
         looked = await self._look(request, session, agent, now)
         # 2. as far up as needed
-        judged = await self._upward(request, looked.judged)
+        judged = await upward(request, looked.judged, self.tiers, self.clock)
         binding = looked.binding(request, session, judged)
         opinions = judged.opinions
         if approval is not None and need_of(opinions) is Tier.PERSON and self._holds(approval, binding):
@@ -112,9 +100,10 @@ class Evaluator:
             question=question,
         )
         permitted = session if settled.decision is Decision.ALLOW else None
+        decisions = Decisions(self.recorder, self.entropy, payloads=self.payloads)
         recording = self.clock.monotonic_ns()
         try:
-            seq = await self._record(
+            seq = await decisions.record(
                 request,
                 settled,
                 judged,
@@ -200,21 +189,6 @@ class Evaluator:
             digest = self.policy(None).digest
             return Looked(judged=Judged(facts=Facts(), opinions=(LATE,), policy=digest))
 
-    async def _upward(self, request: ActionRequest, judged: Judged) -> Judged:
-        """The same with the opinions of the tiers above, as far as they are needed, and what each took."""
-        opinions = judged.opinions
-        took: dict[str, int] = {}
-        for tier in self.tiers:
-            need = need_of(opinions)
-            # tier 2 settles only what needs exactly tier 2; what needs a person is not put to it
-            if blocked(opinions) or need < tier.tier or (tier.tier is Tier.JUDGE and need is not Tier.JUDGE):
-                continue
-            case = Case(request=request, facts=judged.facts, opinions=opinions)
-            asked = self.clock.monotonic_ns()
-            opinions = (*opinions, await tier.judge(case))
-            took[str(int(tier.tier))] = (self.clock.monotonic_ns() - asked) // 1000
-        return replace(judged, opinions=opinions, took_us={**judged.took_us, **took}) if took else judged
-
     def _holds(self, approval: Approval, binding: Binding) -> bool:
         """Whether the answer is of this very action; a refusal or silence holds whatever changed since."""
         if approval.state is ApprovalState.APPROVED:
@@ -231,51 +205,6 @@ class Evaluator:
         # by either clock: who holds a permit may go by the one, and redeeming goes by the other
         ended = self.clock.now_ms() >= (known.verdict.expires_at or 0) or self.clock.monotonic_ns() >= known.ends_ns
         return still_approved and ended
-
-    async def _record(
-        self,
-        request: ActionRequest,
-        settled: Settled,
-        judged: Judged,
-        binding: Binding,
-        *,
-        agent: str,
-        call_id: str,
-        evaluation: str,
-        question: Approval | None,
-        expires_at: int | None,
-        permitted: bool,
-        answer: int | None,
-    ) -> int:
-        """The seq of the durable record. Raises RecordError."""
-        known = Known(request.action, judged.facts)
-        kept = Kept(
-            salt=self.entropy.take(SALT_BYTES),
-            content=await self._content(request.action, known) if self.payloads else b"",
-        )
-        body = decision_body(
-            request,
-            settled,
-            judged,
-            evaluation=evaluation,
-            approval=None if question is None else question.id,
-            expires_at=expires_at,
-            evidence=evidence_of(settled, judged),
-            salt=kept.salt,
-            state=binding.state or None,
-            env=binding.env or None,
-            permit=call_id if permitted else None,
-            known=known,
-            kept=kept.content,
-        )
-        appended = await self.recorder.append(
-            "decision", body, session=binding.session or None, agent=agent, call_id=call_id, ref=answer, kept=kept
-        )
-        return appended.seq
-
-    async def _content(self, action: Action, known: Known) -> bytes:
-        large = len(action.canonical) > _LARGE
-        return await asyncio.to_thread(content, action, known) if large else content(action, known)
 
     def _mint(
         self,

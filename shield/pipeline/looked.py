@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from shield.approvals.queue import Binding
+from shield.approvals.binding import Binding
 from shield.errors import ShieldError
 from shield.facts.files import identities, versions
 from shield.facts.json import facts_digest

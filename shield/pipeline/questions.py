@@ -7,7 +7,8 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from shield.approvals.queue import ApprovalQueue, Binding
+from shield.approvals.binding import Binding
+from shield.approvals.queue import ApprovalQueue
 from shield.errors import ShieldError, StateError
 from shield.facts.json import facts_json
 from shield.facts.secrets import redact

@@ -9,7 +9,8 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from shield.actions.registry import ActionType, Kind, lookup, names
+from shield.actions.fields import Kind
+from shield.actions.registry import ActionType, lookup, names
 from shield.policy.cel.schema import (
     BOOL,
     DYN,

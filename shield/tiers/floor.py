@@ -3,7 +3,8 @@
 These opinions only raise; the one that blocks is for an action without a target, which no tool could carry out.
 """
 
-from shield.actions.registry import ActionType, fits
+from shield.actions.fields import fits
+from shield.actions.registry import ActionType
 from shield.facts.programs.aims import only_signals
 from shield.types import Action, Answer, Dynamic, Facts, Isolation, Opinion, RunsCode, Severity, Tier
 

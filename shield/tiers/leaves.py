@@ -6,7 +6,8 @@ from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
-from shield.actions.registry import FIELDS_BY_NAME, Field, FieldRole, lookup
+from shield.actions.fields import Field, FieldRole
+from shield.actions.registry import FIELDS_BY_NAME, lookup
 from shield.facts.text import names_only, pointer
 from shield.facts.text_codes import from_codes
 from shield.tiers.judged import Text

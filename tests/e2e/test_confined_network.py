@@ -34,7 +34,7 @@ from agentctl.sandbox import Means, Offer, Places, Sandbox, kernel, with_session
 from agentctl.sandbox.confinement import choose
 from agentctl.sandbox.landlock import LEAST_ABI
 from agentctl.sidecar import find, import_path
-from agentctl.tools.process import Child
+from agentctl.tools.child import Child
 from agentctl.tools.stop import Stop
 from agentctl.tools.warrant import Warrant, canonical_action
 from guarded import ground, proposal

@@ -22,7 +22,8 @@ from audit.query import Filter, select
 from secrets_world import planted
 from service_harness import call
 from service_process import begun, post, run, serving, state, stop
-from shield.actions.registry import Kind, lookup, names
+from shield.actions.fields import Kind
+from shield.actions.registry import lookup, names
 from shield.facts.secrets import KINDS
 from shield.types import Role
 

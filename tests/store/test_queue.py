@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from shield.approvals.queue import MAX_PENDING, ApprovalQueue, Binding
+from shield.approvals.binding import Binding
+from shield.approvals.queue import MAX_PENDING, ApprovalQueue
 from shield.errors import Reason, RecordError, RefusedError, StateError
 from shield.store.state import StateStore
 from shield.types import ApprovalAnswer, ApprovalState, Scope

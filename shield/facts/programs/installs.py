@@ -8,17 +8,17 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from shield.facts.filesystem import FileKind, FileSystemUnknownError
+from shield.facts.filesystem import FileSystemUnknownError
 from shield.facts.paths import path_fact, resolve_path
 from shield.facts.place import Place
 from shield.facts.programs.ours import module_of
 from shield.facts.programs.reading import Value
+from shield.facts.programs.site_packages import SitePackages
 from shield.types import Access
 
 __all__ = ["environment_of", "guarded_by_install", "may_install"]
 
 _DISTRIBUTION = "shield-sidecar"
-_VERSION = re.compile(r"python(3\.\d+)t?\Z|pip(3\.\d+)\Z")
 _INSTALLS = frozenset(
     ("install", "uninstall", "sync", "add", "remove", "update", "upgrade", "develop", "run", "venv", "lock", "python")
 )
@@ -27,8 +27,6 @@ _INSTALLERS = re.compile(
 )
 _PIP_MODULES = frozenset(("pip", "ensurepip", "easy_install", "pip._internal", "pip.__main__", "uv"))
 _TOOL_FOLDERS = (".local/share/uv/tools", ".local/share/pipx/venvs", ".local/pipx/venvs")
-_MAX_SCRIPT = 65_536
-_MAX_HOPS = 8
 _MAX_UP = 32
 
 
@@ -67,12 +65,6 @@ def environment_of(script: str, place: Place, base: str | None) -> str | None:
     return resolve_path(posixpath.join(folder or ".", ".."), place, base=base, expand_tilde=False).path
 
 
-def _named(names: Iterable[str]) -> tuple[str, ...]:
-    """The versions in names such as `python3.11`."""
-    matches = (_VERSION.match(name) for name in names)
-    return tuple(dict.fromkeys(found[1] for found in matches if found is not None and found[1]))
-
-
 def _guarded(path: str, place: Place) -> bool:
     return "shield_code" in path_fact(path, Access.WRITE, place, base=None, expand_tilde=False).categories
 
@@ -92,6 +84,7 @@ class _Install:
         self._head = words[0]
         self._words = words[1:]
         self._place = place
+        self._packages = SitePackages(place)
         self._bases = [base for base in bases if base is not None]
         self._variables = variables
 
@@ -127,48 +120,48 @@ class _Install:
         if interpreters:
             return
         for program in programs:
-            versions = self._versions(program)
-            for prefix in self._prefixes(program):
+            versions = self._packages.versions(program)
+            for prefix in self._packages.prefixes(program):
                 if not elsewhere and "--user" not in self._words:
-                    yield from self._sites(prefix, versions)
+                    yield from self._packages.sites(prefix, versions)
                 if not self._exists(f"{prefix}/pyvenv.cfg"):
-                    yield from self._user_sites(versions)
+                    yield from self._packages.user_sites(versions)
 
     def _by_options(self) -> Iterator[str]:
         for value in (*self._values("--target", "-t"), *self._known("PIP_TARGET")):
             yield from self._absolute(value)
         for value in (*self._values("--prefix", "--root", "-r"), *self._known("PIP_PREFIX", "PIP_ROOT")):
             for prefix in self._absolute(value):
-                yield from self._sites(prefix, ())
+                yield from self._packages.sites(prefix, ())
         for value in (*self._values("--python", "-p"), *self._known("PIP_PYTHON", "UV_PYTHON")):
             for path in self._absolute(value) if "/" in value else self._located(value):
-                yield from self._sites(path, ())
-                for prefix in self._prefixes(path):
-                    yield from self._sites(prefix, self._versions(path))
+                yield from self._packages.sites(path, ())
+                for prefix in self._packages.prefixes(path):
+                    yield from self._packages.sites(prefix, self._packages.versions(path))
         for value in self._known("PYTHONUSERBASE"):
             for prefix in self._absolute(value):
-                yield from self._sites(prefix, ())
+                yield from self._packages.sites(prefix, ())
 
     def _active(self) -> Iterator[str]:
         """The environment that is active, else the project's: `.venv` where it stands or above."""
         for value in self._known("VIRTUAL_ENV", "UV_PROJECT_ENVIRONMENT", "CONDA_PREFIX"):
             for prefix in self._absolute(value):
-                yield from self._sites(prefix, ())
+                yield from self._packages.sites(prefix, ())
         moved = [path for value in self._values("--directory", "--project", "-C") for path in self._absolute(value)]
         for base in moved or self._bases:
             folder = resolve_path(base, self._place, base=None, expand_tilde=False).path
             for _ in range(_MAX_UP):
                 if folder is None or folder in ("", "/"):
                     break
-                yield from self._sites(folder, ()) if self._exists(f"{folder}/pyvenv.cfg") else ()
+                yield from self._packages.sites(folder, ()) if self._exists(f"{folder}/pyvenv.cfg") else ()
                 if self._exists(f"{folder}/.venv"):
-                    yield from self._sites(f"{folder}/.venv", ())
+                    yield from self._packages.sites(f"{folder}/.venv", ())
                     break
                 folder = folder.rpartition("/")[0]
         if "--system" in self._words:
             for program in (*self._located("python3"), *self._located("python")):
-                for prefix in self._prefixes(program):
-                    yield from self._sites(prefix, self._versions(program))
+                for prefix in self._packages.prefixes(program):
+                    yield from self._packages.sites(prefix, self._packages.versions(program))
 
     def _tools(self, operands: list[str]) -> Iterator[str]:
         """Environments that hold one tool each, made by uv and pipx."""
@@ -189,79 +182,11 @@ class _Install:
         if operands[0] in ("install", "update", "upgrade", "remove", "uninstall", "create", "env", "clean"):
             for value in (*self._values("-p", "--prefix"), *self._known("CONDA_PREFIX")):
                 for prefix in self._absolute(value):
-                    yield from self._sites(prefix, ())
+                    yield from self._packages.sites(prefix, ())
             names = self._values("-n", "--name")
             for root in self._place.protected.code:
                 if any(f"/envs/{name}/" in f"{root}/" for name in names):
                     yield root
-
-    # --- environments -----------------------------------------------------------------------------------------------
-
-    def _sites(self, prefix: str, versions: Sequence[str]) -> Iterator[str]:
-        """Where packages go below a prefix, on all the systems there are."""
-        for version in versions or self._all_versions(prefix):
-            for lib in ("lib", "lib64", "local/lib"):
-                for kind in ("site-packages", "dist-packages"):
-                    yield f"{prefix.rstrip('/')}/{lib}/python{version}/{kind}"
-        yield f"{prefix.rstrip('/')}/lib/python3/dist-packages"
-        if prefix.rstrip("/") == "/usr":
-            yield from self._sites("/usr/local", versions)
-
-    def _user_sites(self, versions: Sequence[str]) -> Iterator[str]:
-        home = self._place.home
-        for version in versions or self._all_versions(f"{home}/.local"):
-            yield f"{home}/.local/lib/python{version}/site-packages"
-            yield f"{home}/Library/Python/{version}/lib/python/site-packages"
-
-    def _all_versions(self, prefix: str) -> tuple[str, ...]:
-        """The versions that have a directory below the prefix, else those of the guarded code."""
-        try:
-            names = self._place.files.listdir(f"{prefix}/lib", 10_000)
-        except FileSystemUnknownError:
-            names = ()
-        here = [found[1] for name in names if (found := _VERSION.match(name)) and found[1]]
-        ours = [part for root in self._place.protected.code for part in root.split("/")]
-        return tuple(
-            dict.fromkeys(here or [found[1] for part in ours if (found := _VERSION.match(part)) and found[1]] or ["3"])
-        )
-
-    def _versions(self, program: str) -> tuple[str, ...]:
-        """The version of an interpreter or of a pip, where its name or what it leads to says so."""
-        for path in self._chain(program):
-            found = _VERSION.match(posixpath.basename(path))
-            if found is not None:
-                return (found[1] or found[2],)
-        return ()
-
-    def _prefixes(self, program: str) -> tuple[str, ...]:
-        """Every prefix that the program may belong to: where each link on its way stands."""
-        found = [path.rpartition("/")[0].rpartition("/")[0] or "/" for path in self._chain(program)]
-        return tuple(dict.fromkeys(found))
-
-    def _chain(self, program: str) -> list[str]:
-        """The program, what it links to, and the interpreter that its first line names."""
-        files = self._place.files
-        found: list[str] = []
-        path = program
-        for _ in range(_MAX_HOPS):
-            found.append(path)
-            try:
-                stat = files.lstat(path)
-                if stat is None:
-                    break
-                if stat.kind is FileKind.LINK:
-                    path = posixpath.normpath(posixpath.join(posixpath.dirname(path), files.readlink(path)))
-                    continue
-                content = files.read(path, _MAX_SCRIPT) if stat.kind is FileKind.FILE else None
-            except FileSystemUnknownError:
-                break
-            if content is None or not content.startswith(b"#!/"):
-                break
-            line = content[2:256].split(b"\n")[0].decode("utf-8", "replace").split()
-            if not line or posixpath.basename(line[0]) in ("env", "sh"):
-                break
-            path = line[0]
-        return found
 
     # --- words ------------------------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from shield.facts.shell.arithmetic import ANY, NATURAL, UntrustedError, evaluate
 from shield.facts.shell.environment import may_be_secret
 from shield.facts.shell.field import escaped
 from shield.facts.shell.grammar.script import LITERAL, Parameter, Part, PartKind, Word
+from shield.facts.shell.named import NAME, is_all, is_unset, length, secret_in, value_of
 from shield.facts.shell.parameter import cased, part_of, quoted_form, trimmed, with_replaced
 from shield.facts.shell.state import State
 from shield.facts.shell.tilde import Mode, untilded
@@ -23,12 +24,9 @@ from shield.facts.shell.variables import (
     united,
 )
 
-__all__ = ["Shell", "calculated", "content", "content_of", "is_all", "pattern_of", "secret_in", "text_of"]
+__all__ = ["Shell", "calculated", "content", "content_of", "pattern_of", "text_of"]
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _PROMPT = re.compile(r"[\\$`]")
-_NUMBERS = frozenset(("?", "#", "$", "!", "RANDOM", "SRANDOM", "SECONDS", "LINENO", "UID", "EUID", "BASHPID"))
-_NATURAL = Number(natural=True)
 _BLANK = re.compile(r"[\s*?\[\\]")
 _MAX_CHOICES = 8
 
@@ -52,7 +50,7 @@ def content(part: Part, state: State, shell: Shell) -> Content:
         case PartKind.LITERAL:
             return part.text
         case PartKind.VARIABLE:
-            return _variable(part.text, state)
+            return value_of(part.text, state)
         case PartKind.SUBSTITUTION:
             return shell.output(part, state)
         case PartKind.PROCESS:
@@ -87,23 +85,6 @@ def content_of(word: Word, state: State, shell: Shell, mode: Mode = Mode.ASSIGNE
     if texts is None:
         return secret_in(word, state) or _begun(contents)
     return texts[0] if len(texts) == 1 else Choice(texts)
-
-
-def secret_in(word: Word, state: State) -> Secret | None:
-    """The first secret that the word would put where it is expanded. Looking runs nothing."""
-    for part in word:
-        parameter = part.parameter
-        if parameter is not None and (parameter.operator == "#length" or parameter.operator.endswith("+")):
-            continue  # its length, or whether it is set
-        name = part.text if parameter is None else parameter.name
-        if part.kind not in (PartKind.VARIABLE, PartKind.PARAMETER) or not _NAME.match(name):
-            continue
-        found = state.value(name)
-        if isinstance(found, Secret):
-            return found
-        if found is None and may_be_secret(name):
-            return Secret("$" + name)
-    return None
 
 
 def _begun(contents: list[Content]) -> Content:
@@ -170,42 +151,6 @@ def calculated(word: Word, state: State, shell: Shell) -> Content:
         return Number()
 
 
-def is_all(index: Word | None) -> bool:
-    """Whether a subscript is `@` or `*`."""
-    return index is not None and len(index) == 1 and index[0].kind is LITERAL and index[0].text in ("@", "*")
-
-
-def _variable(name: str, state: State) -> Content:
-    if name == "PWD":
-        return state.bases[0] if len(state.bases) == 1 and not state.linked else None
-    positional = state.positional
-    if positional is not None and any(value.many for value in positional):
-        positional = None
-    if name.isdigit():
-        place = int(name)
-        if positional is None or place == 0:
-            return None
-        if place > len(positional):
-            return ""
-        value = positional[place - 1]
-        if value.pattern is not None:
-            return Matching(value, state.bases)
-        return value.text if value.fixed else _NATURAL if value.number else None
-    if name in ("@", "*"):
-        fixed = positional is not None and all(value.fixed for value in positional)
-        return " ".join(value.text for value in positional) if fixed and positional is not None else None
-    if name == "#" and positional is not None and all(value.pattern is None for value in positional):
-        return str(len(positional))
-    if name in _NUMBERS:
-        return Number(natural=True, maybe=name == "!")
-    if name == "PPID":
-        return Number()  # of the program that guards this one: to `kill` it is no number like others
-    found = state.value(name)
-    if isinstance(found, Listed):
-        return found.items[0] if found.items else ""
-    return None if isinstance(found, Keyed) else found
-
-
 def _parameter(parameter: Parameter, state: State, shell: Shell) -> Content:
     operator, words = parameter.operator, parameter.words
     if operator == "!names":
@@ -214,7 +159,7 @@ def _parameter(parameter: Parameter, state: State, shell: Shell) -> Content:
     if operator in (":-", "-", ":=", "=", ":+", "+", ":?", "?"):
         return _default(parameter, subject, state, shell)
     if operator == "#length":
-        return _length(parameter, subject, state)
+        return length(parameter, subject, state)
     if operator == ":":
         return _slice(parameter, subject, state, shell)
     if isinstance(subject, Secret):
@@ -225,7 +170,7 @@ def _parameter(parameter: Parameter, state: State, shell: Shell) -> Content:
             state.doubt("the text of a variable is expanded")
         return text
     if operator == "@Q":
-        return text if text is None or _is_unset(parameter, state) else quoted_form(text)
+        return text if text is None or is_unset(parameter, state) else quoted_form(text)
     pattern = pattern_of(words[0], state, shell) if words else None
     if operator.startswith("/"):
         by = _replacement(words[1], state, shell) if len(words) > 1 else ""
@@ -249,11 +194,11 @@ def _subject(parameter: Parameter, state: State, shell: Shell) -> Content:
         if parameter.indirect and not is_all(parameter.index):
             state.doubt("the name of a variable is not known")
         return None if parameter.indirect else found
-    found = _variable(name, state)
+    found = value_of(name, state)
     if not parameter.indirect:
         return found
-    if isinstance(found, str) and (_NAME.match(found) or found.isdigit()):
-        named = _variable(found, state)
+    if isinstance(found, str) and (NAME.match(found) or found.isdigit()):
+        named = value_of(found, state)
         return Secret("$" + found) if named is None and may_be_secret(found) else named
     state.doubt("the name of a variable is not known")
     return None
@@ -276,15 +221,6 @@ def _element(index: Word, name: str, state: State, shell: Shell) -> Content:
     return None
 
 
-def _length(parameter: Parameter, subject: Content, state: State) -> Content:
-    array = state.variables.get(parameter.name)
-    if is_all(parameter.index):
-        return str(len(array.items)) if isinstance(array, Listed) else _NATURAL
-    if parameter.name in ("@", "*"):
-        return _variable("#", state)
-    return str(len(subject)) if isinstance(subject, str) and subject.isascii() else _NATURAL
-
-
 def _slice(parameter: Parameter, subject: Content, state: State, shell: Shell) -> Content:
     limits = [calculated(word, state, shell) for word in parameter.words]
     numbers = [int(limit) for limit in limits if isinstance(limit, str)]
@@ -304,10 +240,6 @@ def _replacement(word: Word, state: State, shell: Shell) -> str | None:
     return None if text is None or "\\" in text or "&" in (live if literal else text) else text
 
 
-def _is_unset(parameter: Parameter, state: State) -> bool:
-    return parameter.index is None and not parameter.indirect and state.unset(parameter.name)
-
-
 def _default(parameter: Parameter, subject: Content, state: State, shell: Shell) -> Content:
     """`:-` and its kin. The word's commands are followed whether they are needed or not."""
     operator = parameter.operator
@@ -324,7 +256,7 @@ def _default(parameter: Parameter, subject: Content, state: State, shell: Shell)
     if numbered or isinstance(subject, Matching) or (texts is not None and all(texts)):
         return other if alternative else subject
     result: Content = None
-    if subject == "" and (colon or _is_unset(parameter, state)):
+    if subject == "" and (colon or is_unset(parameter, state)):
         result = "" if alternative else other
     elif subject == "" and not parameter.name.isdigit():
         result = other if alternative else ""

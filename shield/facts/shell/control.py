@@ -1,15 +1,13 @@
 """Compound commands: every branch is followed, and what holds after all of them is what goes on (bash(1) Compound
 Commands). Which branch is taken is never guessed at."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from shield.facts.programs.listing import split_up, taken_apart
-from shield.facts.programs.reading import Listing, Reading, Value
-from shield.facts.shell.braces import numbers
+from shield.facts.programs.reading import Listing, Reading
 from shield.facts.shell.conditions import read_condition
-from shield.facts.shell.content import calculated, content, content_of, pattern_of, secret_in
+from shield.facts.shell.content import calculated, content_of, pattern_of
 from shield.facts.shell.frame import Done, Frame, Jumps, Walk, joined_ends
-from shield.facts.shell.glob import superset
 from shield.facts.shell.grammar.script import (
     Arithmetic,
     Case,
@@ -21,22 +19,16 @@ from shield.facts.shell.grammar.script import (
     Group,
     If,
     Loop,
-    PartKind,
     RedirectNode,
     Test,
 )
+from shield.facts.shell.items import MAX_UNROLLED, Items
 from shield.facts.shell.lines import line_variable
 from shield.facts.shell.state import State, join
-from shield.facts.shell.variables import Content, Matching, Number, Secret
-from shield.types import Access
+from shield.facts.shell.variables import Content, Matching, Secret
 
 __all__ = ["Control"]
 
-# What a loop's variable becomes, and whether it surely does.
-_Item = tuple[Content, bool]
-
-# More words, or names that a pattern stands for, are not followed one by one.
-_MAX_UNROLLED = 16
 _MAX_ROUNDS = 8
 
 
@@ -45,6 +37,7 @@ class Control:
 
     def __init__(self, walk: Walk) -> None:
         self._walk = walk
+        self._items = Items(walk)
 
     def command(self, node: Command, state: State, frame: Frame) -> Done:
         """Follow one compound command. Where its redirections fail nothing of it runs."""
@@ -198,9 +191,9 @@ class Control:
         return self._repeat(state, once, frame)
 
     def _for(self, node: For, state: State, frame: Frame) -> Done:
-        items, common = self._items(node, state, frame)
+        items, common = self._items.of(node, state, frame)
         frame = self._redirected(node.redirects, state, frame)
-        if items is None or len(items) > _MAX_UNROLLED or node.select:
+        if items is None or len(items) > MAX_UNROLLED or node.select:
             return self._each(node, None if node.select and not isinstance(common, Secret) else common, state, frame)
         here: State | None = state
         ends: State | None = None
@@ -229,58 +222,6 @@ class Control:
             return leave, self._walk.script(node.body, start, frame._replace(loop=jumps)).either
 
         return self._repeat(state, once, frame)
-
-    def _items(self, node: For, state: State, frame: Frame) -> tuple[list[_Item] | None, Content]:
-        """What the loop's variable becomes, one after the other, and whether it surely does; None and what is common
-        to all where they are not known or too many."""
-        if node.words is None:
-            return None if state.positional is None else self._contents(state.positional, state, frame), None
-        found: list[_Item] = []
-        whole = True
-        secret: Content = None
-        for word in node.words:
-            secret = secret or secret_in(word, state)
-            ends = numbers(word)
-            single = len(word) == 1 and word[0].kind is PartKind.SUBSTITUTION and not word[0].quoted
-            items: list[_Item] | None
-            if ends is not None and abs(ends[0] - ends[1]) >= _MAX_UNROLLED:
-                common: Content = Number(natural=min(ends) >= 0)
-                items = None
-            elif single:
-                common = content(word[0], state, self._walk.shell(frame))
-                number = Number(natural=common.natural) if isinstance(common, Number) and state.split else None
-                common = number or (self._walk.entry(word[0], state) if common is None else None)
-                items = None
-            else:
-                common, items = None, self._contents(self._walk.values(word, state, frame), state, frame)
-            if common is not None and len(node.words) == 1:
-                return None, common
-            whole &= items is not None
-            found.extend(items or ())
-        return found if whole else None, secret
-
-    def _contents(self, values: Iterable[Value], state: State, frame: Frame) -> list[_Item] | None:
-        out: list[_Item] = []
-        for value in values:
-            if value.fixed:
-                out.append((value.text, True))
-            elif value.pattern is not None and not value.many:  # of many, some may begin with a dash
-                out.extend((item, False) for item in self._matches(value, state, frame))
-            elif value.number:
-                out.append((Number(natural=True), not value.many))
-            else:
-                return None
-        return out
-
-    def _matches(self, value: Value, state: State, frame: Frame) -> list[Content]:
-        """The names that a pattern stands for, where they are few; else one of them, whichever."""
-        reading = Reading()
-        reading.path(value, Access.LIST)
-        self._walk.bare(reading, state, frame)
-        found = superset(value.pattern or "", self._walk.place, state.bases[0]) if len(state.bases) == 1 else None
-        if found is None or len(found) > _MAX_UNROLLED:
-            return [Matching(value, state.bases)]
-        return list(found) or [value.text]
 
     # --- case -------------------------------------------------------------------------------------------------------
 

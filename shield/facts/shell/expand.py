@@ -4,9 +4,10 @@ import re
 
 from shield.facts.programs.reading import Value
 from shield.facts.shell.braces import TooManyWordsError, braced
-from shield.facts.shell.content import Shell, content, content_of, is_all
+from shield.facts.shell.content import Shell, content, content_of
 from shield.facts.shell.field import Fields
 from shield.facts.shell.grammar.script import LITERAL, Part, PartKind, Word
+from shield.facts.shell.named import is_all
 from shield.facts.shell.state import State
 from shield.facts.shell.tilde import Mode, untilded
 from shield.facts.shell.variables import Listed, Matching, Number, Secret, Token

@@ -3,10 +3,11 @@
 from shield.facts.paths import resolve_path
 from shield.facts.place import Place
 from shield.facts.shell.arithmetic import UntrustedError, evaluate
-from shield.facts.shell.content import Shell, calculated, content_of, secret_in
+from shield.facts.shell.content import Shell, calculated, content_of
 from shield.facts.shell.environment import Influence, influence
 from shield.facts.shell.expand import expand
 from shield.facts.shell.grammar.script import Assignment
+from shield.facts.shell.named import secret_in
 from shield.facts.shell.state import State
 from shield.facts.shell.tilde import Mode
 from shield.facts.shell.variables import INTEGER, OWN_VARIABLES, Attribute, Content, Keyed, Listed, Number, Secret

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from shield.policy.cel import convert, formatting, network, runtime, sets, text, times
+from shield.policy.cel import arithmetic, convert, formatting, network, runtime, sets, text, times
 from shield.policy.cel.schema import (
     BOOL,
     BYTES,
@@ -218,8 +218,8 @@ _OPERATIONS: tuple[Callable[..., object], ...] = (
     runtime.b_, runtime.i64, runtime.need, runtime.chk_bool, runtime.chk_int, runtime.chk_double, runtime.chk_string,
     runtime.chk_any, runtime.chk_list, runtime.has, runtime.sel, runtime.idx, runtime.it, runtime.it_n, runtime.glance,
     runtime.eq, runtime.eq_b, runtime.in_, runtime.in_b, runtime.in_set, runtime.and_, runtime.or_, runtime.exists,
-    runtime.every, runtime.add, runtime.sub, runtime.mul, runtime.div, runtime.mod, runtime.neg, runtime.size,
-    runtime.make_map, runtime.timed,
+    runtime.every, runtime.size, runtime.make_map, runtime.timed,
+    arithmetic.add, arithmetic.sub, arithmetic.mul, arithmetic.div, arithmetic.mod, arithmetic.neg,
     formatting.format_, formatting.quote, sets.sets_contains, sets.sets_equivalent, sets.sets_intersects,
     network.ip_, network.is_ip, network.is_canonical, network.cidr_, network.is_cidr, network.contains_ip,
     network.contains_cidr, network.cidr_ip, network.masked, network.prefix_length, network.family, network.address_is,

@@ -5,7 +5,6 @@ each function checks the kinds of what it is given; a wrong kind is CEL's error,
 Source: CEL language definition, "Runtime Errors", "Logical Operators", "Numeric Values", "Equality".
 """
 
-import math
 import operator
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
@@ -24,7 +23,7 @@ STEP = 4
 # What an operand of && or || may raise and the other operand may absorb.
 ABSORBED = (CelError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
 
-_SEQ = (list, tuple)
+SEQ = (list, tuple)
 _MAP = (dict, MappingProxyType)
 _NUMBER = (int, float)
 _ORDERED = (int, float, bool, bytes, Timestamp, Duration)
@@ -76,7 +75,7 @@ def chk_any(x: Any) -> Any:
 
 
 def chk_list(x: Any, check: Callable[[Any], Any]) -> list[Any]:
-    return [check(item) for item in x] if type(x) in _SEQ else fail()
+    return [check(item) for item in x] if type(x) in SEQ else fail()
 
 
 def has(m: Any, k: str) -> bool:
@@ -98,7 +97,7 @@ def idx(c: Any, i: Any) -> Any:
                     return v
             fail("no such key")
         fail()
-    if kind in _SEQ:
+    if kind in SEQ:
         if type(i) is float and i == i // 1:
             i = int(i)
         if type(i) is int:
@@ -107,7 +106,7 @@ def idx(c: Any, i: Any) -> Any:
 
 
 def it(x: Any, budget: list[int]) -> Any:
-    if type(x) not in _SEQ and type(x) not in _MAP:
+    if type(x) not in SEQ and type(x) not in _MAP:
         fail()
     spend(budget, len(x) * STEP)
     return x
@@ -131,8 +130,8 @@ def eq(a: Any, b: Any) -> bool:
     ta, tb = type(a), type(b)
     if ta is bool or tb is bool:
         return a is b
-    if ta in _SEQ:
-        return tb in _SEQ and len(a) == len(b) and all(map(eq, a, b))
+    if ta in SEQ:
+        return tb in SEQ and len(a) == len(b) and all(map(eq, a, b))
     if ta in _MAP:
         if tb not in _MAP or len(a) != len(b):
             return False
@@ -152,7 +151,7 @@ def _holds(m: Mapping[Any, Any], key: Any, value: Any) -> bool:
 def eq_b(a: Any, b: Any, budget: list[int]) -> bool:
     """`eq` inside a macro, where a long comparison may be made many times: every element compared is paid for."""
     ta, tb = type(a), type(b)
-    if ta in _SEQ and tb in _SEQ and len(a) == len(b):
+    if ta in SEQ and tb in SEQ and len(a) == len(b):
         spend(budget, len(a) * STEP)
         return all(eq_b(x, y, budget) for x, y in zip(a, b, strict=True))
     if ta in _MAP and tb in _MAP:
@@ -163,7 +162,7 @@ def eq_b(a: Any, b: Any, budget: list[int]) -> bool:
 def _leaves(value: Any) -> int:
     if type(value) in _MAP:
         return len(value) + sum(_leaves(part) for part in value.values())
-    return len(value) + sum(_leaves(part) for part in value) if type(value) in _SEQ else 0
+    return len(value) + sum(_leaves(part) for part in value) if type(value) in SEQ else 0
 
 
 def _order(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], bool]:
@@ -182,7 +181,7 @@ def _order(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], bool]:
 
 def in_(x: Any, c: Any) -> bool:
     kind = type(c)
-    if kind in _SEQ:
+    if kind in SEQ:
         return any(eq(x, y) for y in c)
     if kind in _MAP:
         if isinstance(x, str):
@@ -193,7 +192,7 @@ def in_(x: Any, c: Any) -> bool:
 
 
 def in_b(x: Any, c: Any, budget: list[int]) -> bool:
-    if type(c) in _SEQ:
+    if type(c) in SEQ:
         spend(budget, len(c) * STEP)
         return any(eq_b(x, y, budget) for y in c)
     return in_(x, c)
@@ -240,85 +239,11 @@ def every(items: Iterable[Any], test: Callable[[Any], Any]) -> bool:
     return and_(*[lambda x=x: test(x) for x in items])
 
 
-# --- arithmetic ---
-
-
-def add(a: Any, b: Any, budget: list[int]) -> Any:
-    ta, tb = type(a), type(b)
-    if ta is tb:
-        if ta is int:
-            return i64(a + b)
-        if ta is float:
-            return a + b
-        if ta is Duration:
-            return Duration(a.ns + b.ns)
-    if (isinstance(a, str) and isinstance(b, str)) or (ta is bytes and tb is bytes):
-        spend(budget, len(a) + len(b))
-        return a + b
-    if ta in _SEQ and tb in _SEQ:
-        spend(budget, len(a) + len(b))
-        return [*a, *b]
-    if (ta is Timestamp and tb is Duration) or (ta is Duration and tb is Timestamp):
-        return Timestamp(a.ns + b.ns)
-    fail()
-
-
-def sub(a: Any, b: Any) -> Any:
-    ta, tb = type(a), type(b)
-    if ta is tb:
-        if ta is int:
-            return i64(a - b)
-        if ta is float:
-            return a - b
-        if ta is Duration or ta is Timestamp:
-            return _between(a, b)
-    if ta is Timestamp and tb is Duration:
-        return Timestamp(a.ns - b.ns)
-    fail()
-
-
-def _between(a: Any, b: Any) -> Duration:
-    ns = a.ns - b.ns
-    # cel-go and cel-java hold a difference of timestamps in 64 bits of nanoseconds, so the specification's tests do too
-    return Duration(ns) if type(a) is Duration or -(2**63) <= ns < 2**63 else fail("duration out of range")
-
-
-def mul(a: Any, b: Any) -> Any:
-    if type(a) is int and type(b) is int:
-        return i64(a * b)
-    return a * b if type(a) is float and type(b) is float else fail()
-
-
-def div(a: Any, b: Any) -> Any:
-    if type(a) is int and type(b) is int:
-        return i64(_quotient(a, b))
-    if type(a) is float and type(b) is float:
-        if b:
-            return a / b
-        return math.nan if a != a or a == 0 else math.copysign(math.inf, a) * math.copysign(1, b)
-    fail()
-
-
-def _quotient(a: int, b: int) -> int:
-    if b == 0:
-        fail("division by zero")
-    size = abs(a) // abs(b)
-    return size if (a < 0) == (b < 0) else -size
-
-
-def mod(a: Any, b: Any) -> int:
-    return a - b * _quotient(a, b) if type(a) is int and type(b) is int else fail()
-
-
-def neg(a: Any) -> Any:
-    return i64(-a) if type(a) is int else -a if type(a) is float else fail()
-
-
 # --- the rest ---
 
 
 def size(x: Any) -> int:
-    return len(x) if isinstance(x, str) or type(x) in (bytes, *_SEQ, *_MAP) else fail()
+    return len(x) if isinstance(x, str) or type(x) in (bytes, *SEQ, *_MAP) else fail()
 
 
 def make_map(*entries: tuple[Any, Any]) -> dict[Any, Any]:

@@ -5,32 +5,12 @@ only when `fast` raised. They differ in nothing else. INVARIANT: generated text 
 names of the schema, `ascii()` of literals, and markers of constants; no text of a condition reaches Python otherwise.
 """
 
-import math
 from dataclasses import replace
 
-from shield.policy.cel import calls, macros, operators
+from shield.policy.cel import calls, macros, operators, values
 from shield.policy.cel.functions import FUNCTIONS, METHODS, QUALIFIED, ZONED, accepts
 from shield.policy.cel.scan import RESERVED
-from shield.policy.cel.schema import (
-    BOOL,
-    BYTES,
-    DOUBLE,
-    DYN,
-    INT,
-    NULL,
-    STRING,
-    TYPE,
-    ListOf,
-    MapObject,
-    MapOf,
-    Object,
-    Scalar,
-    SetOf,
-    Type,
-    describe,
-    join,
-    opaque,
-)
+from shield.policy.cel.schema import BOOL, DOUBLE, DYN, INT, TYPE, ListOf, MapOf, SetOf, describe, join, opaque
 from shield.policy.cel.scope import NOTHING, TYPE_NAMES, Code, Path, Scope, nearest
 from shield.policy.cel.syntax import (
     COMPREHENSIONS,
@@ -53,7 +33,6 @@ __all__ = ["translate"]
 MAX_NESTED = 2  # comprehensions inside one another
 MAX_MACROS = 32
 
-_KINDS: dict[type, Type] = {bool: BOOL, int: INT, float: DOUBLE, str: STRING, bytes: BYTES, type(None): NULL}
 _NONE: frozenset[Path] = frozenset()
 
 
@@ -69,17 +48,18 @@ def translate(node: Node, scope: Scope) -> Code:
 def _translate(node: Node, scope: Scope) -> Code:
     match node:
         case Literal():
-            return _literal(node)
+            return values.literal(node)
         case Name():
             return scope.name(node)
         case Select():
             return _select(node, scope)
         case Index():
-            return _index(node, scope)
+            return values.index(node, translate(node.base, scope), plain(node.key, scope), scope)
         case Items():
-            return _items(node, scope)
+            return values.items(node, [plain(item, scope) for item in node.items], scope)
         case Entries():
-            return _entries(node, scope)
+            parts = [plain(side, scope) for entry in node.entries for side in entry]
+            return values.entries(node, parts, scope)
         case Unary():
             return _unary(node, scope)
         case Binary():
@@ -112,16 +92,7 @@ def plain(node: Node, scope: Scope) -> Code:
     return code
 
 
-# --- values ---
-
-
-def _literal(node: Literal) -> Code:
-    value = node.value
-    text = ascii(value)
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        text = f"({text})"
-    assert not isinstance(value, float) or math.isfinite(value)
-    return Code(fast=text, exact=text, type=_KINDS[type(value)], total=True, value=value)
+# --- names ---
 
 
 def _select(node: Select, scope: Scope) -> Code:
@@ -138,50 +109,6 @@ def _dotted(node: Node) -> str:
         parts.append(node.field)
         node = node.base
     return ".".join([node.name, *parts[::-1]]) if isinstance(node, Name) else ""
-
-
-def _index(node: Index, scope: Scope) -> Code:
-    base, key = translate(node.base, scope), plain(node.key, scope)
-    if isinstance(key.value, str) and not isinstance(base.type, ListOf | SetOf):
-        return scope.field(base, key.value, node)
-    match base.type:
-        case ListOf() if not scope.policy and (key.type in (INT, DOUBLE) or key.type == DYN) and not opaque(base.type):
-            return Code.of("idx({0}, {1})", base.type.item, [base, key])
-        case MapOf() if base.type.default is not None and accepts(STRING, key.type):
-            text = "{1}" if key.type != DYN else "chk_string({1})"
-            read = f"{{0}}.get({text}, {base.type.default})"
-            return Code.of(read, base.type.value, [base, key], total=key.type != DYN)
-        case MapOf() if accepts(base.type.key, key.type):
-            return Code.of("idx({0}, {1})", base.type.value, [base, key])
-        case Scalar() if base.type == DYN and not (scope.policy and key.type in (INT, DOUBLE, DYN)):
-            return Code.of("idx({0}, {1})", DYN, [base, key])
-    if scope.policy and not isinstance(base.type, MapObject | Object):
-        raise scope.error("a list has no fixed place for anything: write `.exists(x, …)` in place of an index", node)
-    raise scope.error(f"{describe(base.type)} cannot be indexed by {describe(key.type)}", node)
-
-
-def _items(node: Items, scope: Scope) -> Code:
-    parts = [plain(item, scope) for item in node.items]
-    kind = ListOf(join([part.type for part in parts]))
-    if parts and all(
-        part.value is not NOTHING and isinstance(item, Literal) for part, item in zip(parts, node.items, strict=True)
-    ):
-        value = tuple(part.value for part in parts)
-        text = scope.constant(value)
-        return Code(fast=text, exact=text, type=kind, total=True, value=value)
-    return Code.of("[" + ", ".join(f"{{{place}}}" for place in range(len(parts))) + "]", kind, parts, total=True)
-
-
-def _entries(node: Entries, scope: Scope) -> Code:
-    parts = [plain(side, scope) for entry in node.entries for side in entry]
-    keys, values = parts[::2], parts[1::2]
-    kind = join([key.type for key in keys])
-    if keys and kind not in (BOOL, INT, STRING):
-        raise scope.error("the keys of a map must all be strings, all be ints or all be bools", node)
-    if all(key.value is not NOTHING for key in keys) and len({key.value for key in keys}) != len(keys):
-        raise scope.error("the map names a key twice", node)
-    text = "make_map(" + ", ".join(f"({{{at}}}, {{{at + 1}}})" for at in range(0, len(parts), 2)) + ")"
-    return Code.of(text, MapOf(kind, join([value.type for value in values])), parts)
 
 
 # --- logic ---

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from shield.actions.registry import FieldRole, lookup
+from shield.actions.fields import FieldRole
+from shield.actions.registry import lookup
 from shield.policy.cel.syntax import Name, Node, Select, walk
 from shield.policy.compiled import Rule
 from shield.policy.lint.finding import CODES, Finding

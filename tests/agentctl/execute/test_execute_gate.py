@@ -410,6 +410,7 @@ ACTS = {
     "git_opening",
     "git_repository",
     "ownership",
+    "pipes",
     "placement",
     "process",
     "search",

@@ -13,7 +13,7 @@ from agentctl.errors import AgentError
 from agentctl.sandbox import Offer, Places, Sandbox, gather
 from agentctl.sandbox.places import with_session
 from agentctl.sandbox.probing import candidates, trouble
-from agentctl.tools.process import Child
+from agentctl.tools.child import Child
 from shield.types import Hidden, HostFact, IpClass, Isolation
 
 LEVELS = tuple(Isolation)

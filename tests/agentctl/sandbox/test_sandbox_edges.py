@@ -14,7 +14,7 @@ import pytest
 from agentctl.errors import ToolError
 from agentctl.execute import ShieldGate
 from agentctl.sandbox import Sandbox, gather, probe
-from agentctl.tools.process import Child
+from agentctl.tools.child import Child
 from fake_shield import TOKEN, fake_shield, proposed
 from shield.client import AsyncClient
 from shield.types import Isolation

@@ -21,7 +21,7 @@ from agentctl.sandbox.register import Register
 from agentctl.sandbox.scratch import Scratch
 from agentctl.sandbox.seccomp import Strictness, assemble
 from agentctl.sandbox.shown import Shown
-from agentctl.tools.process import Child
+from agentctl.tools.child import Child
 from shield.types import Hidden, Isolation
 
 

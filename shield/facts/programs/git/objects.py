@@ -7,11 +7,11 @@ are known. Objects that another repository lends (`objects/info/alternates`) are
 import hashlib
 import posixpath
 import re
-import struct
 import zlib
 from typing import Final, NamedTuple
 
 from shield.facts.filesystem import FileKind, FileSystem, FileSystemUnknownError
+from shield.facts.programs.git.packs import NAME, distance_of, length_of, offset_of, position_of, sized
 from shield.facts.repositories import HEAD, Repository
 
 __all__ = ["Objects", "TreeEntry"]
@@ -26,10 +26,6 @@ _MAX_NAMES = 1_000  # in one directory
 _MAX_PACK_FILES = 200
 _MAX_PACK_INDEX = 33_554_432
 _MAX_PACKED_REFS = 8_388_608
-_PACK_MAGIC = b"\xfftOc\x00\x00\x00\x02"
-_FANOUT = 8 + 256 * 4
-_WORD, _LONG = struct.Struct(">I"), struct.Struct(">Q")
-_NAME = 20  # bytes
 _COMMIT, _TREE, _OFFSET_DELTA, _NAME_DELTA = 1, 2, 6, 7
 _KINDS: Final = {b"commit": _COMMIT, b"tree": _TREE}
 _HEADER = 32  # bytes before what is packed: its size, and how far away its base is
@@ -71,7 +67,7 @@ class Objects:
         loose = self._loose(blob)
         if loose is not None:
             return zlib.decompressobj().decompress(loose, len(whole) + 1) == whole
-        return any(_position(pack.listed, blob) is not None for pack in self._all_packs())
+        return any(position_of(pack.listed, blob) is not None for pack in self._all_packs())
 
     def _tree(self, folder: str) -> dict[bytes, TreeEntry]:
         """What stands in a directory of that commit; nothing where it has no such directory."""
@@ -173,9 +169,9 @@ class Objects:
 
     def _packed(self, name: bytes, kind: int) -> bytes:
         for pack in self._all_packs():
-            position = _position(pack.listed, name)
+            position = position_of(pack.listed, name)
             if position is not None:
-                return self._unpacked(pack, _offset(pack.listed, position), kind)
+                return self._unpacked(pack, offset_of(pack.listed, position), kind)
         raise FileSystemUnknownError(f"the object `{name.hex()}` is not there")
 
     def _unpacked(self, pack: _Pack, offset: int, kind: int) -> bytes:
@@ -183,16 +179,16 @@ class Objects:
         deltas: list[bytes] = []
         while len(deltas) <= _MAX_DELTAS:
             head = self._files.piece(pack.path, offset, _HEADER)
-            found, size, at = _sized(head)
+            found, size, at = sized(head)
             base = 0
             if found == _OFFSET_DELTA:
-                distance, at = _distance(head, at)
+                distance, at = distance_of(head, at)
                 base = offset - distance
             elif found == _NAME_DELTA:
-                position = _position(pack.listed, head[at : at + _NAME])
+                position = position_of(pack.listed, head[at : at + NAME])
                 if position is None:
                     break  # of another pack
-                base, at = _offset(pack.listed, position), at + _NAME
+                base, at = offset_of(pack.listed, position), at + NAME
             self._spend(size)
             packed = self._files.piece(pack.path, offset + at, size + size // 1_000 + 64)
             content = zlib.decompressobj().decompress(packed, size + 1)
@@ -211,8 +207,8 @@ class Objects:
 
     def _applied(self, base: bytes, delta: bytes) -> bytes:
         """What a delta makes of its base: pieces of the base, and what it brings itself."""
-        source, at = _length(delta, 0)
-        target, at = _length(delta, at)
+        source, at = length_of(delta, 0)
+        target, at = length_of(delta, at)
         self._spend(target)
         pieces: list[bytes] = []
         total = 0
@@ -249,69 +245,9 @@ def _entries(tree: bytes) -> dict[bytes, TreeEntry]:
     at = 0
     while at < len(tree):
         blank, end = tree.index(b" ", at), tree.index(b"\0", at)
-        name = tree[end + 1 : end + 1 + _NAME]
-        if len(name) != _NAME:
+        name = tree[end + 1 : end + 1 + NAME]
+        if len(name) != NAME:
             raise ValueError("a tree ends in the middle of a name")
         found[tree[blank + 1 : end]] = TreeEntry(int(tree[at:blank], 8), name)
-        at = end + 1 + _NAME
+        at = end + 1 + NAME
     return found
-
-
-def _sized(head: bytes) -> tuple[int, int, int]:
-    """Of what kind an entry of a pack is, how long what it holds, and where that begins."""
-    byte = head[0]
-    kind, size, at, shift = byte >> 4 & 7, byte & 15, 1, 4
-    while byte & 0x80:
-        byte = head[at]
-        size |= (byte & 0x7F) << shift
-        at, shift = at + 1, shift + 7
-    return kind, size, at
-
-
-def _distance(head: bytes, at: int) -> tuple[int, int]:
-    byte = head[at]
-    at += 1
-    value = byte & 0x7F
-    while byte & 0x80:
-        byte = head[at]
-        at += 1
-        value = (value + 1 << 7) + (byte & 0x7F)
-    return value, at
-
-
-def _length(delta: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = delta[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        shift += 7
-        if not byte & 0x80:
-            return value, at
-
-
-def _position(index: bytes, name: bytes) -> int | None:
-    """Where among its names a pack's index (version 2) has the object."""
-    if not index.startswith(_PACK_MAGIC) or len(index) < _FANOUT:
-        return None
-    first = name[0]
-    low = _WORD.unpack_from(index, 8 + 4 * (first - 1))[0] if first else 0
-    high = _WORD.unpack_from(index, 8 + 4 * first)[0]
-    while low < high:
-        middle = (low + high) // 2
-        at = _FANOUT + _NAME * middle
-        found = index[at : at + _NAME]
-        if found == name:
-            return int(middle)
-        low, high = (middle + 1, high) if found < name else (low, middle)
-    return None
-
-
-def _offset(index: bytes, position: int) -> int:
-    """Where in its pack the object at this place of the index begins."""
-    count = _WORD.unpack_from(index, _FANOUT - 4)[0]
-    offsets = _FANOUT + (_NAME + 4) * count  # behind names and check sums
-    near = _WORD.unpack_from(index, offsets + 4 * position)[0]
-    if not near & 0x8000_0000:
-        return int(near)
-    return int(_LONG.unpack_from(index, offsets + 4 * count + 8 * (near & 0x7FFF_FFFF))[0])

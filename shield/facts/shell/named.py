@@ -1,0 +1,83 @@
+"""What a name stands for: a variable or a parameter of the shell, with no operation that runs or assigns anything."""
+
+import re
+
+from shield.facts.shell.environment import may_be_secret
+from shield.facts.shell.grammar.script import LITERAL, Parameter, PartKind, Word
+from shield.facts.shell.state import State
+from shield.facts.shell.variables import Content, Keyed, Listed, Matching, Number, Secret
+
+__all__ = ["NAME", "is_all", "is_unset", "length", "secret_in", "value_of"]
+
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_NUMBERS = frozenset(("?", "#", "$", "!", "RANDOM", "SRANDOM", "SECONDS", "LINENO", "UID", "EUID", "BASHPID"))
+_NATURAL = Number(natural=True)
+
+
+def value_of(name: str, state: State) -> Content:
+    """What `$name` stands for."""
+    if name == "PWD":
+        return state.bases[0] if len(state.bases) == 1 and not state.linked else None
+    positional = state.positional
+    if positional is not None and any(value.many for value in positional):
+        positional = None
+    if name.isdigit():
+        place = int(name)
+        if positional is None or place == 0:
+            return None
+        if place > len(positional):
+            return ""
+        value = positional[place - 1]
+        if value.pattern is not None:
+            return Matching(value, state.bases)
+        return value.text if value.fixed else _NATURAL if value.number else None
+    if name in ("@", "*"):
+        fixed = positional is not None and all(value.fixed for value in positional)
+        return " ".join(value.text for value in positional) if fixed and positional is not None else None
+    if name == "#" and positional is not None and all(value.pattern is None for value in positional):
+        return str(len(positional))
+    if name in _NUMBERS:
+        return Number(natural=True, maybe=name == "!")
+    if name == "PPID":
+        return Number()  # of the program that guards this one: to `kill` it is no number like others
+    found = state.value(name)
+    if isinstance(found, Listed):
+        return found.items[0] if found.items else ""
+    return None if isinstance(found, Keyed) else found
+
+
+def secret_in(word: Word, state: State) -> Secret | None:
+    """The first secret that the word would put where it is expanded. Looking runs nothing."""
+    for part in word:
+        parameter = part.parameter
+        if parameter is not None and (parameter.operator == "#length" or parameter.operator.endswith("+")):
+            continue  # its length, or whether it is set
+        name = part.text if parameter is None else parameter.name
+        if part.kind not in (PartKind.VARIABLE, PartKind.PARAMETER) or not NAME.match(name):
+            continue
+        found = state.value(name)
+        if isinstance(found, Secret):
+            return found
+        if found is None and may_be_secret(name):
+            return Secret("$" + name)
+    return None
+
+
+def is_all(index: Word | None) -> bool:
+    """Whether a subscript is `@` or `*`."""
+    return index is not None and len(index) == 1 and index[0].kind is LITERAL and index[0].text in ("@", "*")
+
+
+def is_unset(parameter: Parameter, state: State) -> bool:
+    """Whether the line itself unset the variable."""
+    return parameter.index is None and not parameter.indirect and state.unset(parameter.name)
+
+
+def length(parameter: Parameter, subject: Content, state: State) -> Content:
+    """What `${#…}` stands for; `subject`: the variable that it is of."""
+    array = state.variables.get(parameter.name)
+    if is_all(parameter.index):
+        return str(len(array.items)) if isinstance(array, Listed) else _NATURAL
+    if parameter.name in ("@", "*"):
+        return value_of("#", state)
+    return str(len(subject)) if isinstance(subject, str) and subject.isascii() else _NATURAL
