@@ -88,3 +88,18 @@ def test_however_a_script_spells_it_it_deletes_no_work(script):
 )  # fmt: skip
 def test_ordinary_spellings_go_ahead(script):
     assert decided("bash x.sh", {"x.sh": script + "\n", "said": "ls src\n"}) is Decision.ALLOW
+
+
+_INCLUDING = "-include a.d\nD=build\nx:\n\trm -rf $(D)\n"
+
+
+@pytest.mark.parametrize("rule", ["a.d:\n\techo 'override D=src' > a.d\n", "%.d: list\n\techo 'override D=src' > $@\n"])
+def test_what_a_recipe_writes_into_an_included_file_is_not_trusted(rule):
+    assert decided("make x", {"Makefile": _INCLUDING + rule, "a.c": "x\n"}) is not Decision.ALLOW
+
+
+@pytest.mark.parametrize(
+    "rule", ["", "%.d: %.c\n\t$(CC) -MM $< > $@\n", "a.d: a.c\n\tgcc -MM -MF $@ $<\n", "%.o: %.c\n\tcc -c $< -MD\n"]
+)
+def test_what_a_compiler_writes_into_an_included_file_goes_ahead(rule):
+    assert decided("make x", {"Makefile": _INCLUDING + rule, "a.c": "x\n"}) is Decision.ALLOW
