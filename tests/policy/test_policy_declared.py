@@ -39,6 +39,12 @@ def test_environments_of_tox(line, section):
         assert decided(line, tox__ini=TOX + section.format(harmless)) is Decision.ALLOW, harmless
 
 
+def test_commands_that_name_themselves_end():
+    said = "[testenv]\ncommands =\n" + "  {[testenv]commands}\n" * 200
+    assert decided("tox", tox__ini=said + "  rm -rf src\n") is not None
+    assert decided("rake x", Rakefile="task :x do\n" * 3_000 + "rm_rf 'src'\n") is not Decision.ALLOW
+
+
 def test_files_of_tox():
     for command in ("rm -rf src", "rm -rf build"):
         plain = f"[testenv:x]\ncommands = {command}\n"

@@ -10,6 +10,7 @@ import re
 import shlex
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 
 from shield.facts.programs.invocation import Invocation
 from shield.facts.programs.mention import bases_of
@@ -21,7 +22,7 @@ from shield.types import Access
 __all__ = ["cargo_alias", "pre_commit_hooks", "tox_environments"]
 
 _MAX_LINES = 200
-_MAX_DEEP = 8
+_MAX_DEEP = 3
 _FILES = ("tox.ini", "setup.cfg", "pyproject.toml", "tox.toml")
 _KEYS = ("commands_pre", "commands", "commands_post")
 _FACTOR = re.compile(r"!?[\w.]+(?:[-,!{}\w.]*):\s+")
@@ -45,7 +46,7 @@ def tox_environments(call: Invocation, _: Sequence[Value]) -> None:
             for section in said:
                 kind, _colon, environment = section.partition(":")
                 if kind == "testenv" and (not environment or chosen is None or environment in chosen):
-                    lines += _commands(said, section, told)
+                    lines += islice(_commands(said, section, told), _MAX_LINES)
             folder = posixpath.dirname(path)
             kept = list(dict.fromkeys(lines))[:_MAX_LINES]
             show_steps(call, [Step(text="\n".join(f"( {line}\n)" for line in kept), folder=folder)], path)
