@@ -1,5 +1,6 @@
 """find(1) and xargs(1): which entries they come upon, and what they start with them."""
 
+import posixpath
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
@@ -55,6 +56,8 @@ _FIND_NARROWS_TEXT = """
 
 _FIND_NARROWS = frozenset(_FIND_NARROWS_TEXT.split())
 
+_DELETING = frozenset(("mv", "rm", "rmdir", "shred", "trash", "unlink"))
+
 # What xargs adds where that is not known.
 _TAKEN = Value(text="$(xargs)", known=False, many=True, bare="")
 _NUMBER = Value(text="$(xargs)", known=False, number=True, bare="")
@@ -94,10 +97,13 @@ def _find(call: Invocation) -> bool:
         elif name == "-delete":
             reading.flags.append(name)
             here = Value(text="{}", known=False, roots=tuple(roots), look=replace(look, follows=False))
-            reading.path(here, Access.DELETE, recursive=True)
+            # behind a link what is found lies anywhere
+            reading.path(Value(text="{}", known=False) if follows else here, Access.DELETE, recursive=True)
         elif name in _FIND_EXEC:
             reading.flags.append(name)
-            words = _find_exec(call, words, tuple(roots), look, elsewhere=name in ("-execdir", "-okdir"))
+            deletes = bool(words) and posixpath.basename(words[0].text) in _DELETING
+            within = () if follows and deletes else tuple(roots)
+            words = _find_exec(call, words, within, look, elsewhere=name in ("-execdir", "-okdir"))
         else:
             reading.flags.append(name)
             reading.caution()
@@ -154,13 +160,14 @@ def _find_look(words: tuple[Value, ...]) -> Look:
 def _find_exec(
     call: Invocation, words: list[Value], roots: tuple[Value, ...], look: Look, *, elsewhere: bool
 ) -> list[Value]:
-    """One `-exec` and its command. `elsewhere`: it is started in the directory of each entry, wherever that is."""
+    """One `-exec` and its command. `elsewhere`: it is started in the directory of each entry, wherever that is. Without
+    `roots` an entry may lie anywhere."""
     command: list[Value] = []
     while words:
         word = words.pop(0)
         if word.fixed and word.text == ";":
             break
-        if word.fixed and word.text == "+" and command and command[-1].roots is not None:
+        if word.fixed and word.text == "+" and command and command[-1].text == "{}":
             break
         if not word.fixed and word.many:
             call.reading.loose = True
@@ -171,10 +178,10 @@ def _find_exec(
             alone = word.text == "{}"
             word = Value(
                 text=word.text,
-                known=alone,
+                known=alone and bool(roots),
                 head="" if dashed else (lead or "/"),
                 many=dashed,
-                roots=roots if alone and not dashed else None,
+                roots=roots if alone and not dashed and roots else None,
                 look=look,
                 bare=lead,
             )

@@ -73,7 +73,7 @@ def _verb(call: Invocation) -> bool:
     arguments(call, call.operands)
     for pattern, why in call.model.guarded.items():
         if any(fnmatchcase(word.text, pattern) for word in call.operands):
-            call.reading.unknown.append(f"`{call.name[:80]}`: {why}")
+            call.reading.ask(f"`{call.name[:80]}`: {why}")
     return True
 
 

@@ -177,7 +177,7 @@ def _options(call: Invocation) -> bool:
         reading.run(option.runs)
         if option.asks is not None:
             reading.caution()
-            reading.unknown.append(f"`{call.name[:80]} {option.name}`: {option.asks}")
+            reading.ask(f"`{call.name[:80]} {option.name}`: {option.asks}")
         if option.value is not None and value is not None and option.value is not Use.CHDIR:
             reading.use(option.value, value)
             if option.value is Use.TEXT and call.model.runs is not RunsCode.NONE:
@@ -218,7 +218,7 @@ def _ask(call: Invocation, why: str) -> None:
     """An entry that says why it asks and not what it does may do anything."""
     if not call.model.does:
         call.reading.caution()
-    call.reading.unknown.append(f"`{call.name[:80]}`: {why}")
+    call.reading.ask(f"`{call.name[:80]}`: {why}")
 
 
 def _operands(call: Invocation, *, spared: bool) -> None:
@@ -228,7 +228,7 @@ def _operands(call: Invocation, *, spared: bool) -> None:
     for pattern, why in model.guarded.items():
         if any(not word.fixed or fnmatchcase(word.text.lower(), pattern) for word in operands):
             call.reading.caution()
-            call.reading.unknown.append(f"`{call.name[:80]}`: {why}")
+            call.reading.ask(f"`{call.name[:80]}`: {why}")
     if not spared:
         for use in model.first:
             if operands:

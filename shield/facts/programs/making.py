@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from typing import Final
+from urllib.parse import quote, unquote
 
 from shield.facts.programs.forwarding import glimpse
 from shield.facts.programs.handed import hands_program
@@ -112,13 +113,16 @@ def _counts(words: list[Value], *, whole: bool) -> bool:
     return bool(words) and words[0].fixed and (words[0].text if whole else words[0].text[:1]).isdecimal()
 
 
+# What one make hands on to those that its recipes start: in MAKEFLAGS, kept here under a name that no variable
+# has (GNU make, "Communicating Options to a Sub-make").
+_HANDED = "make given"
 _NAMES = ("GNUmakefile", "makefile", "Makefile")  # in the order of make(1)
 
 
 def recipes(call: Invocation) -> None:
     """What the rules of the makefile say of the targets."""
     targets: list[str] = []
-    given: dict[str, str] = {}
+    given, overriding = _inherited(call)
     files: list[Value] = []
     folders: list[str] = []
     words = list(call.words)
@@ -138,7 +142,7 @@ def recipes(call: Invocation) -> None:
             given[name.rstrip(":?+")] = value
         elif not text.startswith("-"):
             targets.append(text)
-    overriding = any(word.text in ("-e", "--environment-overrides") for word in call.words)
+    overriding |= any(word.text in ("-e", "--environment-overrides") for word in call.words)
     env = {**call.context.place.env, **call.context.told}
     told = Told(given=given, env=env, overriding=overriding, goals=targets, folders=folders)
     kept = [each.text for each in files if each.fixed and each.text != "-" and not each.text.startswith("/dev/")]
@@ -151,6 +155,19 @@ def recipes(call: Invocation) -> None:
     for base in bases_of(call) if kept or not files else ():
         folder = Folder(call.context.place, base)
         _made(call, kept or [name for name in _NAMES if folder.exists(name)][:1], folder, told)
+
+
+def _inherited(call: Invocation) -> tuple[dict[str, str], bool]:
+    """The variables that a make above this one was given, and whether the environment wins over makefiles."""
+    words = call.context.told.get(_HANDED, "").split()
+    return {
+        name: unquote(value) for name, _, value in (word.partition("=") for word in words if "=" in word)
+    }, "-e" in words
+
+
+def _handed(told: Told) -> tuple[tuple[str, str], ...]:
+    words = [*(["-e"] if told.overriding else []), *(f"{name}={quote(value)}" for name, value in told.given.items())]
+    return ((_HANDED, " ".join(words)),) if words else ()
 
 
 def _made(call: Invocation, names: Sequence[str], folder: Folder, told: Told) -> None:
@@ -179,6 +196,6 @@ def _made(call: Invocation, names: Sequence[str], folder: Folder, told: Told) ->
                 via=("make", path),
                 moved=moved,
                 file=path,
-                assignments=tuple(made.env.items()),
+                assignments=(*made.env.items(), *_handed(told)),
             )
         )

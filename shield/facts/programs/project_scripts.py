@@ -94,6 +94,7 @@ def _handed(call: Invocation, command: list[str], words: list[Value]) -> None:
     if given.runs is not alone.runs:
         call.reading.run(given.runs)
     call.reading.unknown += [each for each in given.unknown if each not in alone.unknown]
+    call.reading.unread += [each for each in given.unread if each not in alone.unread]
     call.reading.hosts += [each for each in given.hosts if each not in alone.hosts]
     call.reading.code |= given.code and not alone.code
     call.reading.loose |= given.loose and not alone.loose

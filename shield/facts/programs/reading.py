@@ -68,7 +68,7 @@ class Reading:
     runs: RunsCode = RunsCode.NONE
     nested: list[Nested] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
-    unread: list[str] = field(default_factory=list)  # the same of files of tasks, which holds in scripts, too
+    unread: list[str] = field(default_factory=list)  # the same, where it holds of what a script runs, too
     flags: list[str] = field(default_factory=list)
     cautious: bool = False
     loose: bool = False  # an argument of unknown value may be an option
@@ -83,6 +83,10 @@ class Reading:
     def caution(self) -> None:
         self.cautious = True
         self.operations |= ALL_OPERATIONS
+
+    def ask(self, why: str) -> None:
+        """What the invocation leads to is a person's to decide, on the line and in a script that it runs."""
+        self.unread.append(why)
 
     def run(self, kind: RunsCode) -> None:
         """The invocation runs code of this kind; the least trusted kind stays."""

@@ -13,10 +13,12 @@ from shield.facts.filesystem import FileKind, FileSystemUnknownError
 from shield.facts.hosts import host_fact
 from shield.facts.paths import path_fact, resolve_path
 from shield.facts.place import Place
+from shield.facts.programs.argued import deletes_words, joined_paths
 from shield.facts.programs.deeds import Deeds, add_deeds
 from shield.facts.programs.invocation import Context
 from shield.facts.programs.leavings import leaves_behind, swept, temporary
 from shield.facts.programs.literals import LANGUAGES, literal_deeds
+from shield.facts.programs.python.argued import python_deletes_words
 from shield.facts.programs.python.code import python_deeds
 from shield.facts.programs.reading import Nested, NestedKind, Reading, Value
 from shield.facts.snapshot import Snapshot
@@ -135,10 +137,18 @@ def read_code(
     if language == "python":
         given = (file or "-c", *(word.text if word.fixed else None for word in words))
         deeds = python_deeds(text, home=home, arguments=given, file=file or "")
+        argued = bool(words) and python_deletes_words(text)
     else:
-        deeds = literal_deeds(text, language, home=home)
+        whole = joined_paths(text, posixpath.dirname(file or "")) if language == "node" else text
+        deeds = literal_deeds(whole, language, home=home)
+        argued = bool(words) and deletes_words(text, language)
     if deeds is None:
         return False
+    for word in words if argued else ():
+        # `--dir=x` names one, too
+        named = word.text.partition("=")[2] if word.text.startswith("-") else word.text
+        if word.fixed and named:
+            deeds.path(named, Access.DELETE, recursive=True)
     if file is None:
         add_deeds(reading, deeds, name=name, home=home)
         return True

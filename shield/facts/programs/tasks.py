@@ -11,7 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from shield.facts.place import Place
+from shield.facts.programs.coded import invoke_tasks, nox_sessions, rake_tasks
 from shield.facts.programs.composer import composer_commands, composer_steps
+from shield.facts.programs.declared import pre_commit_hooks, tox_environments
 from shield.facts.programs.invocation import Invocation
 from shield.facts.programs.justfiles.called import groups
 from shield.facts.programs.justfiles.called import steps_of as just_steps
@@ -141,5 +143,15 @@ def _within(base: str | None, name: str, place: Place) -> str | None:
 
 
 TASKED: Mapping[str, Callable[[Invocation, Sequence[Value]], None]] = MappingProxyType(
-    {"just": _just, "task": _task, "composer": _composer}
+    {
+        "just": _just,
+        "task": _task,
+        "composer": _composer,
+        "tox": tox_environments,
+        "pre-commit": pre_commit_hooks,
+        "nox": nox_sessions,
+        "inv": invoke_tasks,
+        "invoke": invoke_tasks,
+        "rake": rake_tasks,
+    }
 )

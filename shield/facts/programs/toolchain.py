@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from shield.facts.programs.declared import cargo_alias
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.library import models
 from shield.facts.programs.mention import mention
@@ -87,7 +88,7 @@ def _toolchain(call: Invocation) -> bool:
         call.reading.run(RunsCode.INLINE)
     first = call.words[0] if call.words else None
     if first is None or not first.text.startswith("+"):
-        return False
+        return cargo_alias(call)
     if not first.fixed or "/" in first.text:
         call.reading.unknown.append("which toolchain is chosen is not known")
     call.read_as(call.name, models()["cargo"], call.words[1:])

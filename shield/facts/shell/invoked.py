@@ -11,6 +11,7 @@ from shield.facts.programs.invocation import Context, read_invocation
 from shield.facts.programs.leading import mention_within
 from shield.facts.programs.managed import managed
 from shield.facts.programs.model import Use
+from shield.facts.programs.outcomes import told_outcome
 from shield.facts.programs.reading import Nested, NestedKind, PathUse, Reading, Value
 from shield.facts.programs.scripts import run_file
 from shield.facts.programs.shims import read_shim
@@ -130,6 +131,7 @@ def _settled(called: Called, words: tuple[Value, ...], place: Place, state: Stat
     ]
     reading.hosts += without.hosts
     reading.unknown += without.unknown
+    reading.unread += without.unread
     return reading
 
 
@@ -211,6 +213,7 @@ def _read(called: Called, words: tuple[Value, ...], place: Place, state: State, 
             tail = word._replace(text=text, head=text if word.fixed else "")
             if text and looks_like_path(tail, place, state.bases):
                 reading.use(Use.ANY, tail)
+    told_outcome(reading, name, words)
     for text in reading.said:
         mention_within(reading, f" {text}", home=place.home)
     return reading

@@ -144,6 +144,7 @@ class Line:
         line = Line(self.place, self._programs, OneParser(), None)
         line._calls = Calls(line, line._record, scripted, self._programs, None)
         line._simples = Simples(line, line._record, line._settings, line._calls)
+        line._record.led = self._record.led
         state.inexact = line._record.doubts
         line.been(state)
         try:

@@ -81,6 +81,7 @@ class NestedCommands:
             started = fresh(inner, contents, place.env)
             started.exact = False  # its parameters are not always known
             started.positional = nested.given
+            started.handed |= contents.keys()
             self._scripted.add(nested, started, script_frame, self._record)
             return Done(state, state)
         if argv:

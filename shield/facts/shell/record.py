@@ -8,6 +8,7 @@ from shield.facts.hosts import host_fact
 from shield.facts.place import Place
 from shield.facts.programs.reading import Listing, Reading
 from shield.facts.shell.frame import Call, Frame
+from shield.facts.shell.led import Led
 from shield.facts.shell.lookup import Found
 from shield.facts.shell.pathuse import path_facts
 from shield.facts.shell.state import State
@@ -38,6 +39,7 @@ class Record:
         self.unread: list[str] = []  # of it what scripts say, too
         self.doubts: list[str] = []
         self.touched = Touched()
+        self.led = Led(place)
         self.dashed: set[str] = set()  # directories in which the line makes names that begin with a dash
         self.listing: Listing | None = None  # what the newest command prints
         self._steps = 0
@@ -90,10 +92,14 @@ class Record:
                 dynamic=dynamic,
             )
         )
+        first = len(self.paths)
         self._take(reading, source, state, frame)
+        self.led.note(self.commands[-1].name, self.paths[first:])
 
     def _take(self, reading: Reading, source: str, state: State, frame: Frame) -> None:
         self.listing = reading.prints
+        behind = {note for use in reading.paths if (note := self.led.asks(use, state.bases)) is not None}
+        reading.unread += sorted(behind)
         if not frame.elsewhere:
             for use in reading.paths:
                 facts = path_facts(use, self.place, state.bases, source)

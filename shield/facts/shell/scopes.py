@@ -31,7 +31,8 @@ def left(state: State, before: State, contents: Mapping[str, Content]) -> State:
 def fresh(state: State, contents: Mapping[str, Content], env: Mapping[str, str]) -> State:
     """Another shell: it has the exported variables only, and nothing else of this one's."""
     inner = state.copy()
-    exported = {name: value for name, value in state.variables.items() if name in env or name in state.exported}
+    names = (*state.exported, *state.handed)
+    exported = {name: value for name, value in state.variables.items() if name in env or name in names}
     # what was unset is exported only if it was told to be again
     inner.variables = {**exported, **dict.fromkeys(state.gone & state.variables.keys()), **contents}
     inner.functions, inner.attributes, inner.positional = {}, {}, None

@@ -1,15 +1,18 @@
 """Scripts that a command of the line runs, each followed on its own: what they show is added, what they leave unsure
 is not (their command says that it runs code)."""
 
+import posixpath
 from collections.abc import Callable
 from dataclasses import replace
 
-from shield.facts.programs.reading import Nested
-from shield.facts.programs.scripts import shown
+from shield.facts.paths import resolve_path
+from shield.facts.programs.reading import Nested, Value
+from shield.facts.programs.scripts import script_text, shown
 from shield.facts.shell.frame import Frame
 from shield.facts.shell.grammar.reader import read_line
 from shield.facts.shell.grammar.script import Script
 from shield.facts.shell.record import Record, TooMuchError
+from shield.facts.shell.spelled import further, hidden_deletes, spellings
 from shield.facts.shell.state import State
 
 __all__ = ["OneParser", "Scripted"]
@@ -54,7 +57,14 @@ class Scripted:
             record.unknown.append(record.unread[-1])
             return
         self._seen.add(key)
+        for each in spellings(text):
+            self._show(each, nested, state.copy(), frame, record)
+
+    def _show(self, text: str, nested: Nested, state: State, frame: Frame, record: Record) -> None:
+        started, bases = state.copy(), state.bases
         inner = self._follow(text, state, frame, self)
+        if nested.file is not None and hidden_deletes(text, inner.commands):
+            inner.unread.append(f"what `{posixpath.basename(nested.file)[:80]}` deletes is not known")
         commands, paths, hosts = shown(inner.commands, inner.paths, inner.hosts, file=nested.file, text=text)
         if len(record.commands) + len(commands) > Record.MAX_COMMANDS:
             raise TooMuchError
@@ -66,6 +76,12 @@ class Scripted:
         record.hosts.extend(hosts)
         record.unknown.extend(inner.unread)
         record.unread.extend(inner.unread)
+        texts, files = further(inner.commands)
+        found = [resolve_path(name, record.place, base=base, expand_tilde=False) for name in files for base in bases]
+        texts += [script_text(each.path, record.place) or "" for each in found if each.path is not None]
+        for each in dict.fromkeys(texts):
+            word = Value(text=each, head=each)
+            self.add(replace(nested, words=(word,)), started, frame, record)
 
 
 def _texts(state: State) -> list[tuple[str, str]]:

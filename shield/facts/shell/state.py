@@ -70,6 +70,7 @@ class State:
     exact: bool = True
     gone: frozenset[str] = frozenset()
     arrays: set[str] = field(default_factory=lambda: set(_ARRAYS))
+    handed: frozenset[str] = frozenset()  # what the script was given in its environment, and gives on
 
     def copy(self) -> "State":
         """For a subshell, or a path that may not be taken."""
@@ -94,6 +95,7 @@ class State:
             self.exact,
             self.gone,
             self.arrays,
+            self.handed,
         )
 
     def doubt(self, reason: str) -> None:
@@ -185,6 +187,7 @@ def join(first: State | None, second: State | None, *, widen: bool = False) -> S
         # of what is set again, all that matters is that it may not be exported any more
         (first.gone & second.gone) | ((first.gone | second.gone) & variables.keys()),
         first.arrays,
+        first.handed | second.handed,
     )
 
 

@@ -19,6 +19,7 @@ _MAX_TARGETS = 300
 _MAX_TEXT = 65_536
 _MAX_WORLDS = 16
 _BREAKS = re.compile(r"(?<!\\)\n")
+_DEPENDING = re.compile(r"(?<!\w)-M|depend|DEP|deps", re.ASCII)
 _MAX_CHAIN = 4  # of patterns
 # Rules of make's own, for what no other says how to make; `$(CC)` may be anything.
 _BUILTIN = tuple(
@@ -109,8 +110,14 @@ class _Run:
             if is_known(name) and name not in self._phony and not self._only_by_anything(name):
                 self._make(name, {}, 0)
                 # what is made is read then
-                missing = not self._disk.exists(name) and not name.endswith(DEPENDENCIES)
-                self.unread |= missing and any(rule.lines for rule in self._explicit.get(name, ()))
+                made = [rule for rule in self._explicit.get(name, ()) if rule.lines]
+                made += [rule for rule in self._patterns if not made and _stem(rule, name) is not None and rule.lines]
+                if name.endswith(DEPENDENCIES):
+                    # what a compiler writes there are rules without recipes, and no variables
+                    made = [rule for rule in made if not any(map(_DEPENDING.search, rule.lines))]
+                elif not any(name in rule.targets for rule in made):
+                    made = []
+                self.unread |= not self._disk.exists(name) and bool(made)
         for goal in goals or first:
             self._make(goal, {}, 0, goal=True)
         ran = [f"( {values.shown(command)}\n)" for command in values.ran]

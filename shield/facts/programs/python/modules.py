@@ -14,6 +14,7 @@ from shield.facts.programs.python.files import FileUse
 from shield.facts.programs.python.judged import as_computed, judge_python, stands_alone
 from shield.facts.programs.python.library import LIBRARY, Does, Module
 from shield.facts.programs.reading import Value
+from shield.facts.programs.scripts import read_code, script_text
 from shield.types import Access, RunsCode
 
 __all__ = ["run_module"]
@@ -62,7 +63,20 @@ def run_module(call: Invocation, named: Value, words: list[Value], depth: int = 
         cleared(call, words, "python -m virtualenv --clear")
     if not own and any(_is_code(option, value) for option, value in pairwise(words)):
         reading.run(RunsCode.INLINE)
+    _shown(call, named.text, words)
     arguments(call, words)
+
+
+def _shown(call: Invocation, name: str, words: list[Value]) -> None:
+    """What the file of a module of the project shows; it may be any on the path, and so allows nothing."""
+    place, stem = call.context.place, name.replace(".", "/")
+    for base in call.context.bases:
+        for each in (f"./{stem}.py", f"./{stem}/__main__.py"):
+            found = resolve_path(each, place, base=base, expand_tilde=False)
+            text = script_text(found.path, place) if found.path is not None and found.exists else None
+            if text is not None:
+                read_code(call.reading, text, "python", "python", words, call.context, file=found.path)
+                break
 
 
 def _is_code(option: Value, value: Value) -> bool:

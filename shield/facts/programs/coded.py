@@ -1,0 +1,111 @@
+"""Tasks that are code: of nox, invoke and rake. Of the file the named tasks are read, what they need, and what stands
+beside all tasks; in Python by its syntax tree, in Ruby by its lines."""
+
+import ast
+import posixpath
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+
+from shield.facts.programs.invocation import Invocation
+from shield.facts.programs.mention import bases_of
+from shield.facts.programs.python.code import python_tree
+from shield.facts.programs.reading import Value
+from shield.facts.programs.scripts import read_code
+from shield.facts.programs.task_files import UNKNOWN, Step, found_above, show_steps
+from shield.types import Access
+
+__all__ = ["invoke_tasks", "nox_sessions", "rake_tasks"]
+
+_RUNNERS = frozenset(("run", "run_always", "local", "sudo"))
+_MAX_TASKS = 200
+_TASK = re.compile(
+    r"^([ \t]*)(?:multi)?task\b([^\n]*)\bdo\b(?:\s*\|[^|\n]*\|)?[ \t]*$(.*?)^\1end\b", re.DOTALL | re.MULTILINE
+)
+
+
+def nox_sessions(call: Invocation, _: Sequence[Value]) -> None:
+    """nox -s NAME: the functions of the noxfile.py."""
+    texts = [word.text if word.fixed else "" for word in call.words]
+    at = next((at for at, text in enumerate(texts) if text in ("-s", "-e", "--session", "--sessions")), None)
+    names = [re.split(r"[-(]\d", text)[0] for text in texts[at + 1 :] if at is not None] if at is not None else []
+    names = names[: names.index("--")] if "--" in names else names
+    _python_tasks(call, "noxfile.py", names)
+
+
+def invoke_tasks(call: Invocation, operands: Sequence[Value]) -> None:
+    """invoke NAME…: the functions of the tasks.py."""
+    names = [word.text.rpartition(".")[2] for word in operands if word.fixed and not word.text.startswith("-")]
+    _python_tasks(call, "tasks.py", names)
+
+
+def _python_tasks(call: Invocation, file: str, names: Sequence[str]) -> None:
+    for base in bases_of(call):
+        text, path = found_above(base, [file], call.context.place)
+        tree = python_tree(text) if text is not None else None
+        if path is None or tree is None:
+            continue
+        call.reading.path(Value(text=path, head=path, source=file), Access.EXECUTE)
+        functions = {each.name: each for each in tree.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)}
+        wanted = _needed([name.replace("-", "_") for name in names], functions)
+        body = [each for each in tree.body if not isinstance(each, ast.FunctionDef) or each.name in wanted]
+        kept = ast.Module(body=body, type_ignores=[])
+        name = call.name.partition(" ")[0]
+        read_code(call.reading, ast.unparse(kept), "python", name, (), call.context, file=path)
+        show_steps(call, [Step(text="\n".join(_lines(kept)), folder=posixpath.dirname(path))], path)
+
+
+def _needed(names: Sequence[str], functions: dict[str, ast.FunctionDef | ast.AsyncFunctionDef]) -> set[str]:
+    """The functions of the tasks and those that they name; all, where none is known."""
+    waiting = [name for name in names if name in functions] or list(functions)
+    found: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            named = (each.id for each in ast.walk(functions[name]) if isinstance(each, ast.Name))
+            waiting += [each for each in named if each in functions]
+    return found
+
+
+def _lines(tree: ast.Module) -> Iterator[str]:
+    """What is run by the object that a task is given: `c.run("rm x")`, `session.run("rm", "x")`."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr not in _RUNNERS:
+            continue
+        if isinstance(node.func.value, ast.Name) and node.func.value.id in ("subprocess", "os"):
+            continue  # known as what they are
+        texts = [_text(each) for each in node.args]
+        if len(texts) == 1:
+            yield texts[0]
+        elif texts:
+            yield " ".join(text if UNKNOWN in text else shlex.quote(text) for text in texts)
+
+
+def _text(node: ast.expr) -> str:
+    if isinstance(node, ast.JoinedStr):
+        return "".join(map(_text, node.values))
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else UNKNOWN
+
+
+def rake_tasks(call: Invocation, operands: Sequence[Value]) -> None:
+    """rake NAME…: the blocks of those tasks in the Rakefile, and all that stands beside tasks."""
+    names = {re.split(r"[\[:]", word.text)[-1 if ":" in word.text else 0] for word in operands if word.fixed}
+    for base in bases_of(call):
+        text, path = found_above(base, ["rakefile", "Rakefile", "rakefile.rb", "Rakefile.rb"], call.context.place)
+        if text is None or path is None:
+            continue
+        call.reading.path(Value(text=path, head=path, source=posixpath.basename(path)), Access.EXECUTE)
+        # of more tasks than that, all count
+        few = text.count("task") <= _MAX_TASKS
+        tasks = [(found[2], found[3]) for found in _TASK.finditer(text)] if few else []
+        heads = {name: head for head, _ in tasks for name in re.findall(r"^\W*(\w+)", head)}
+        wanted, waiting = set[str](), [name for name in names or {"default"} if name in heads]
+        while waiting:
+            name = waiting.pop()
+            if name not in wanted:
+                wanted.add(name)
+                waiting += [each for each in re.findall(r"\w+", heads[name]) if each in heads]
+        kept = [body for head, body in tasks if not wanted or wanted.intersection(re.findall(r"^\W*(\w+)", head))]
+        code = "\n".join([_TASK.sub("", text), *kept]) if few else text
+        read_code(call.reading, code, "ruby", "rake", (), call.context, file=path)
