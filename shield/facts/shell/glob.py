@@ -43,8 +43,9 @@ def directory_of(word: Value) -> Value:
     return Value(text=lead, head=lead)
 
 
-def superset(pattern: str, place: Place, base: str | None) -> Matches:
-    """Paths as the shell would write them, at least all that match; None where they cannot be known or are too many."""
+def superset(pattern: str, place: Place, base: str | None, *, dots: bool = True) -> Matches:
+    """Paths as the shell would write them, at least all that match; None where they cannot be known or are too many.
+    `dots`: as in shells that take `.` and `..` for names that begin with a dot, which bash has not done since 5.2."""
     absolute = pattern.startswith("/")
     found = ["/"] if absolute else [""]
     try:
@@ -53,7 +54,7 @@ def superset(pattern: str, place: Place, base: str | None) -> Matches:
                 continue
             grown: list[str] = []
             for lead in found:
-                grown.extend(_step(lead, part, place, base))
+                grown.extend(_step(lead, part, place, base, dots=dots))
                 if len(grown) > _MAX_MATCHES:
                     return None
             found = grown
@@ -77,7 +78,7 @@ def may_be_option(pattern: str, place: Place, base: str | None) -> bool:
     return any(name.startswith("-") for name in names)
 
 
-def _step(lead: str, part: str, place: Place, base: str | None) -> list[str]:
+def _step(lead: str, part: str, place: Place, base: str | None, *, dots: bool) -> list[str]:
     if not _SPECIAL.search(_ESCAPED.sub("x", part)):
         return [posixpath.join(lead, _ESCAPED.sub(r"\1", part))]
     resolved = resolve_path(lead or ".", place, base=base, expand_tilde=False)
@@ -88,7 +89,7 @@ def _step(lead: str, part: str, place: Place, base: str | None) -> list[str]:
     rule = _component(part)
     # A dot that a name begins with is matched by no bracket expression.
     hidden = part.startswith(".")
-    names = [*place.files.listdir(resolved.path, _MAX_ENTRIES), *([".", ".."] if part.startswith(".") else [])]
+    names = [*place.files.listdir(resolved.path, _MAX_ENTRIES), *([".", ".."] if hidden and dots else [])]
     return [
         posixpath.join(lead, name) for name in names if (hidden or not name.startswith(".")) and rule.fullmatch(name)
     ]

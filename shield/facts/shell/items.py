@@ -75,7 +75,11 @@ class Items:
         reading = Reading()
         reading.path(value, Access.LIST)
         self._walk.bare(reading, state, frame)
-        found = superset(value.pattern or "", self._walk.place, state.bases[0]) if len(state.bases) == 1 else None
+        if len(state.bases) != 1:
+            return [Matching(value, state.bases)]
+        pattern, place, base = value.pattern or "", self._walk.place, state.bases[0]
+        found = superset(pattern, place, base)
         if found is None or len(found) > MAX_UNROLLED:
             return [Matching(value, state.bases)]
-        return list(found) or [value.text]
+        # a pattern that matches nothing is itself
+        return list(found) if superset(pattern, place, base, dots=False) else [*found, value.text]

@@ -279,6 +279,10 @@ def test_a_pattern_stands_for_its_matches_one_by_one():
     # nor where a name may fall apart
     assert not settled(facts("for f in *; do cat $f; done", many | {"a /etc/shadow": MadeFile()}))
     assert (f"{WS}/q", "read") in accesses(facts("for f in *; do cat $f; done", {"a q": MadeFile(), "b": MadeFile()}))
+    # bash takes `.` and `..` for names that begin with a dot, or since 5.2 the pattern for itself
+    of_dots = accesses(facts('for f in .*; do cat "$f"; done', {"b": MadeFile()}))
+    assert {(f"{WS}/.*", "read"), (WS, "read")} <= set(of_dots)
+    assert (f"{WS}/.*", "read") not in accesses(facts('for f in .*; do cat "$f"; done', {".b": MadeFile()}))
 
 
 def test_a_script_that_is_sourced_is_followed():
