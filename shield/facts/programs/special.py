@@ -10,6 +10,7 @@ from shield.facts.programs.archives import ARCHIVES
 from shield.facts.programs.composed import COMPOSED
 from shield.facts.programs.connected import CONNECTED
 from shield.facts.programs.editors import EDITORS
+from shield.facts.programs.fd import FD
 from shield.facts.programs.file_tools import FILE_TOOLS
 from shield.facts.programs.finders import FINDERS
 from shield.facts.programs.frameworks import FRAMEWORKS
@@ -118,6 +119,7 @@ SPECIALS: Mapping[str, Special] = MappingProxyType(
         **CONNECTED,
         **EDITORS,
         **FILE_TOOLS,
+        **FD,
         **FINDERS,
         **FRAMEWORKS,
         **GIT,

@@ -21,6 +21,7 @@ from shield.facts.shell.grammar.script import (
     Group,
     If,
     Loop,
+    Part,
     PartKind,
     RedirectNode,
     Test,
@@ -50,6 +51,8 @@ class Control:
         if frame.whole and isinstance(node, Loop) and frame.names is not None:
             return self._lines(node, frame.names, state, frame._replace(whole=False, opened=None))
         frame = frame._replace(whole=False, opened=None)
+        if isinstance(node, Loop) and (process := _fed_by(node)) is not None:
+            return self._fed_lines(node, process, state, frame)
         if isinstance(node, Function | Coprocess) or not node.redirects:
             return self._followed(node, state, frame)
         before = state.copy()
@@ -178,6 +181,14 @@ class Control:
 
         return self._repeat(state, once, frame)
 
+    def _fed_lines(self, node: Loop, process: Part, state: State, frame: Frame) -> Done:
+        """The same where they come from `< <(…)`, beside which the loop runs."""
+        before = state.copy()
+        frame = self._redirected(node.redirects, state, frame)
+        names, bare = self._walk.listed(process), node._replace(redirects=())
+        done = self._loop(bare, state, frame) if names is None else self._lines(bare, names, state, frame)
+        return Done(done.success, join(done.failure, before))
+
     def _counting(self, node: Counting, state: State, frame: Frame) -> Done:
         shell = self._walk.shell(frame)
         calculated(node.first, state, shell)
@@ -233,7 +244,8 @@ class Control:
         """What the loop's variable becomes, one after the other, and whether it surely does; None and what is common
         to all where they are not known or too many."""
         if node.words is None:
-            return None if state.positional is None else self._contents(state.positional, state, frame), None
+            given = state.parameters()
+            return None if given is None else self._contents(given, state, frame), None
         found: list[_Item] = []
         whole = True
         secret: Content = None
@@ -267,6 +279,8 @@ class Control:
                 out.extend((item, False) for item in self._matches(value, state, frame))
             elif value.number:
                 out.append((Number(natural=True), not value.many))
+            elif value.roots is not None:
+                out.append((Matching(value._replace(many=False, unset=None), state.bases), False))
             else:
                 return None
         return out
@@ -298,3 +312,12 @@ class Control:
             ends = joined_ends(ends, after)
             falling = after.either if clause.end != ";;" else None
         return ends
+
+
+def _fed_by(node: Loop) -> Part | None:
+    """The one process that feeds the loop."""
+    if len(node.redirects) != 1 or node.redirects[0].op != "<" or node.redirects[0].fd not in (None, 0):
+        return None
+    target = node.redirects[0].target
+    only = target[0] if len(target) == 1 else None
+    return only if only is not None and only.kind is PartKind.PROCESS and only.text.startswith("<") else None

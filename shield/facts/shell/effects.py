@@ -324,7 +324,7 @@ def _shift(words: tuple[Value, ...], state: State) -> None:
     count = int(words[0].text) if words and words[0].fixed and words[0].text.isdigit() else None if words else 1
     if state.positional is None:
         return
-    if count is None or any(value.many for value in state.positional):
+    if count is None or any(value.many or value.several for value in state.positional):
         state.positional, state.exact = None, False
     elif count <= len(state.positional):
         state.positional = state.positional[count:]
@@ -337,12 +337,12 @@ def _set(words: tuple[Value, ...], state: State) -> None:
     for index, word in enumerate(words):
         text = word.text if word.fixed else ""
         if text == "--":
-            state.positional = words[index + 1 :]
+            state.give(words[index + 1 :])
             return
         if not text.startswith(("-", "+")):
             if index and words[index - 1].text.endswith("o"):
                 continue
-            state.positional = words[index:]
+            state.give(words[index:])
             return
         if "f" in text:
             state.globs = False

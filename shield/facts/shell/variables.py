@@ -158,6 +158,7 @@ class State:
     exact: bool = True
     gone: frozenset[str] = frozenset()
     arrays: set[str] = field(default_factory=lambda: set(_ARRAYS))
+    stood: tuple[str | None, ...] = ()  # where the shell stood when `positional` was given
 
     def copy(self) -> "State":
         """For a subshell, or a path that may not be taken."""
@@ -182,7 +183,18 @@ class State:
             self.exact,
             self.gone,
             self.arrays,
+            self.stood,
         )
+
+    def give(self, words: tuple[Value, ...]) -> None:
+        """The words become `$1…`, here."""
+        self.positional, self.stood = words, self.bases
+
+    def parameters(self) -> tuple[Value, ...] | None:
+        """`$1…`; names that a pattern or a program found stand for nothing known once the shell has moved."""
+        if self.positional is None or self.stood == self.bases:
+            return self.positional
+        return tuple([value if value.fixed or value.number else _unfound(value) for value in self.positional])
 
     def doubt(self, reason: str) -> None:
         if reason not in self.inexact:
@@ -212,6 +224,10 @@ class State:
     def known(self) -> dict[str, str | None]:
         """Every variable with its text, None where that is not one known text."""
         return {name: value if isinstance(value, str) else None for name, value in self.variables.items()}
+
+
+def _unfound(value: Value) -> Value:
+    return Value(text=value.text, known=False, many=value.many or value.several)
 
 
 def known_texts(content: Content) -> tuple[str, ...] | None:
@@ -315,6 +331,7 @@ def join(first: State | None, second: State | None, *, widen: bool = False) -> S
         # of what is set again, all that matters is that it may not be exported any more
         (first.gone & second.gone) | ((first.gone | second.gone) & variables.keys()),
         first.arrays,
+        first.stood if first.stood == second.stood else (),
     )
 
 
