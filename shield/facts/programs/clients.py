@@ -1,4 +1,4 @@
-"""Clients of databases: what their surroundings make of a line that names no other server, and what they run at once."""
+"""Clients of databases: where their surroundings lead them, whatever the line says, and what they run at once."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -86,6 +86,7 @@ errno: EACCES EAGAIN ECONNREFUSED EEXIST EINTR EINVAL EIO EISDIR ENOENT ENOTDIR 
 fnmatch: filter fnmatch fnmatchcase translate
 fractions: Fraction
 functools: cmp_to_key lru_cache partial reduce
+glob: escape has_magic
 gzip: compress decompress
 hashlib: algorithms_available algorithms_guaranteed blake2b blake2s md5 new pbkdf2_hmac scrypt sha1 sha224 sha256
   sha384 sha3_224 sha3_256 sha3_384 sha3_512 sha512

@@ -19,6 +19,7 @@ from shield.facts.programs.python.code import python_tree
 from shield.facts.programs.python.files import Files, FileUse, UnnamedFileError, bindings
 from shield.facts.programs.python.names import Names, UnlistedNameError
 from shield.facts.programs.python.processes import STARTS, Started, UnclearStartError, started
+from shield.facts.programs.python.trees import Gives, Tree
 from shield.types import Access
 
 __all__ = ["Proof", "proven"]
@@ -27,6 +28,7 @@ _MAX_CODE = 8_192
 _PLAIN_CODE = re.compile(r"[\t\n\x20-\x7e]*")
 _CODING = re.compile(r"coding[:=]")  # in a comment (PEP 263)
 _FIELDS = re.compile(r"(?:[^{}]|\{\{|\}\}|\{\w*(?:![rsa])?(?::[^{}]*)?\})*", re.DOTALL)
+_LOOKS = frozenset(("print", "len", "str", "repr", "pprint.pprint"))  # of a list nothing is left in what they give
 _SHOWS = frozenset(("print", "len", "sorted", "list", "tuple", "str", "repr", "enumerate", "pprint.pprint"))
 
 
@@ -76,6 +78,10 @@ def _generic(node: ast.stmt) -> bool:
     return bool(getattr(node, "type_params", None))  # from Python 3.12 on
 
 
+def _unstarred(node: ast.expr) -> ast.expr:
+    return node.value if isinstance(node, ast.Starred) else node
+
+
 def _climbs(path: str) -> bool:
     """Whether `..` follows a name: what that leads to, the code may have changed before."""
     parts = [part for part in path.split("/") if part not in ("", ".")]
@@ -114,8 +120,12 @@ class _Checker:
         match node:
             case ast.Expr(value=value):
                 self._value(value)
-            case ast.Assign(targets=[ast.Name(id=name)]) if name in self._files.path_names:
-                pass  # a path object of a known name, which is seen where it is used
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if name in self._files.path_names:
+                # a path object of a known name, which is seen where it is used
+                if self._files.trees.items(value) is not None:
+                    self._walk(value)
+            case ast.Assign() if (kept := self._files.trees.is_pruned(node)) is not None:
+                self._all(kept.generators[0].ifs)
             case ast.Assign(targets=targets, value=value):
                 self._value(value)
                 for target in targets:
@@ -129,7 +139,7 @@ class _Checker:
                 self._optional(value)
             case ast.For(target=target, iter=items, body=body, orelse=other):
                 self._target(target)
-                self._shown(items)
+                self._looped(items)
                 self._block(body, other)
             case ast.While(test=test, body=body, orelse=other) | ast.If(test=test, body=body, orelse=other):
                 self._value(test)
@@ -262,9 +272,39 @@ class _Checker:
             if generator.is_async:
                 raise _RefusedError
             self._target(generator.target)
-            self._shown(generator.iter)
+            self._looped(generator.iter)
             self._all(generator.ifs)
         self._all(results)
+
+    def _looped(self, node: ast.expr) -> None:
+        """What a loop goes through: a walk through a tree, or a value."""
+        match node:
+            case ast.Call(func=ast.Name(id="enumerate"), args=[inner], keywords=[]):
+                self._looped(inner)
+            case _ if (roots := self._files.trees.walked(node)) is not None:
+                self._files.walk(Tree(roots, Gives.TEXTS))
+            case _ if self._files.trees.items(node) is not None:
+                self._walk(node)
+            case _:
+                self._shown(node)
+
+    def _walk(self, node: ast.expr) -> None:
+        """A walk, or what puts it in order or leaves some of it out."""
+        match node:
+            case ast.Name():
+                pass
+            case ast.Call(func=ast.Name(), args=[inner]) if not self._names.dotted(node.func):
+                self._walk(inner)
+            case ast.Subscript(value=inner, slice=index):
+                self._walk(inner)
+                self._value(index)
+            case ast.ListComp(generators=generators) | ast.GeneratorExp(generators=generators):
+                self._comprehension([], generators)
+            case _:
+                tree = self._files.trees.items(node)
+                if tree is None:
+                    raise _RefusedError
+                self._files.walk(tree)
 
     # --- names and calls ----------------------------------------------------------------------------------------------
 
@@ -276,6 +316,8 @@ class _Checker:
     def _attribute(self, node: ast.Attribute) -> None:
         if node.attr == "__name__" and self._is_type(node.value):
             self._value(node.value.args[0])
+            return
+        if self._files.is_part(node):
             return
         rest = self._names.attribute(node)
         if rest is not None:
@@ -301,7 +343,9 @@ class _Checker:
         else:
             self._value(function)
         for argument in node.args:
-            if name in _SHOWS or (isinstance(function, ast.Attribute) and function.attr == "join"):
+            if name in _LOOKS and self._files.trees.items(_unstarred(argument)) is not None:
+                self._walk(_unstarred(argument))
+            elif name in _SHOWS or (isinstance(function, ast.Attribute) and function.attr == "join"):
                 self._shown(argument)
             else:
                 self._value(argument)
