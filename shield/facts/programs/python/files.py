@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from shield.facts.beneath import Look
+from shield.facts.programs.python.stores import STORES, stored
 from shield.facts.programs.python.trees import TREE_NAMES, Gives, Tree, Trees
 from shield.facts.programs.python.values import dotted
 from shield.types import Access
@@ -67,7 +68,7 @@ _METHODS: Mapping[str, Access] = MappingProxyType(
 )
 _OPEN = frozenset(("open", "io.open"))
 _PATHS = frozenset(("pathlib.Path", "pathlib.PosixPath"))
-FILE_NAMES = frozenset((*_FUNCTIONS, *_OPEN, *_PATHS, *TREE_NAMES))
+FILE_NAMES = frozenset((*_FUNCTIONS, *_OPEN, *_PATHS, *STORES, *TREE_NAMES))
 # What a path object of a walk says of itself, and what makes a text of it.
 _PARTS = frozenset(("name", "parts", "stem", "suffix", "suffixes"))
 
@@ -142,6 +143,11 @@ class Files:
             else:
                 self._add(self._named(node), modes)
             return ()
+        if name in STORES:
+            uses, values = stored(node, name, self._named(node))
+            for path, access in uses:
+                self._add((path,), (access,))
+            return values
         if name in _FUNCTIONS:
             access, recursive = _FUNCTIONS[name]
             if entry is not None:
@@ -173,6 +179,20 @@ class Files:
         self._flags(node.args, node.keywords)
         self._add(paths, (access,))
         return ()
+
+    def read_named(self, node: ast.Call) -> None:
+        """`ConfigParser.read`: a name, or a list of such."""
+        match node.args:
+            case [ast.List(elts=elements) | ast.Tuple(elts=elements)] if not node.keywords:
+                named = [self._text(each, 0) for each in elements]
+            case [name] if not node.keywords:
+                named = [self._text_or_path(name, 0)]
+            case _:
+                raise UnnamedFileError
+        for texts in named:
+            if texts is None:
+                raise UnnamedFileError
+            self._add(texts, (_R,))
 
     def _entry_method(self, node: ast.Call, function: ast.Attribute) -> tuple[ast.expr, ...]:
         """What a method does to a file that a walk came upon."""

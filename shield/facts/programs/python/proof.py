@@ -17,9 +17,12 @@ from shield.facts.programs.python.allowed import LISTED
 from shield.facts.programs.python.called import CALLED, CAUGHT, UnlistedCallError, called
 from shield.facts.programs.python.code import python_tree
 from shield.facts.programs.python.files import Files, FileUse, UnnamedFileError, bindings
+from shield.facts.programs.python.installed import TEXT_KEYWORDS, TO_TEXT
 from shield.facts.programs.python.names import Names, UnlistedNameError
 from shield.facts.programs.python.processes import STARTS, Started, UnclearStartError, started
+from shield.facts.programs.python.stores import UnclearStoreError
 from shield.facts.programs.python.trees import Gives, Tree
+from shield.facts.programs.statements import only_reads
 from shield.types import Access
 
 __all__ = ["Proof", "proven"]
@@ -64,7 +67,16 @@ def proven(
         return None
     try:
         return _Checker(tree, arguments, Names(known, taken)).proof()
-    except (_RefusedError, UnclearStartError, UnlistedCallError, UnlistedNameError, UnnamedFileError, RecursionError):
+    except (
+        _RefusedError,
+        UnclearStartError,
+        UnclearStoreError,
+        UnlistedCallError,
+        UnlistedNameError,
+        UnnamedFileError,
+    ):
+        return None
+    except RecursionError:
         return None
 
 
@@ -76,6 +88,11 @@ def _reads_alike(code: str) -> bool:
 
 def _generic(node: ast.stmt) -> bool:
     return bool(getattr(node, "type_params", None))  # from Python 3.12 on
+
+
+def _queries(statement: str) -> bool:
+    """Whether SQLite does no more than read for it, and what it reads is in the database."""
+    return only_reads(statement) and not statement.lstrip().startswith((".", "\\"))
 
 
 def _unstarred(node: ast.expr) -> ast.expr:
@@ -126,6 +143,10 @@ class _Checker:
                     self._walk(value)
             case ast.Assign() if (kept := self._files.trees.is_pruned(node)) is not None:
                 self._all(kept.generators[0].ifs)
+            case ast.Assign(targets=[ast.Attribute(value=base, attr="row_factory")], value=value):
+                self._value(base)
+                if self._names.dotted(value) != "sqlite3.Row":
+                    raise _RefusedError
             case ast.Assign(targets=targets, value=value):
                 self._value(value)
                 for target in targets:
@@ -338,6 +359,8 @@ class _Checker:
         if rest is not None:
             self._all(list(rest))
             return
+        if isinstance(function, ast.Attribute) and self._is_method(node, function):
+            return
         if isinstance(function, ast.Attribute) and function.attr in ("format", "format_map"):
             self._format(function)
         else:
@@ -353,6 +376,26 @@ class _Checker:
             if keyword.arg in ("opener", "object_pairs_hook") or (keyword.arg or "").startswith("_"):
                 raise _RefusedError
             self._value(keyword.value)
+
+    def _is_method(self, node: ast.Call, function: ast.Attribute) -> bool:
+        """Take the call of a method that is listed for some arguments only."""
+        match function.attr, node.args:
+            case "execute", [ast.Constant(value=str(statement)), *rest] if self._names.imports("sqlite3"):
+                if node.keywords or not _queries(statement):
+                    raise _RefusedError
+                self._all(rest)
+            case "read", [_] if self._names.imports("configparser"):
+                self._files.read_named(node)
+            case "read", [] if self._names.imports("configparser"):
+                pass
+            case method, [] if method in TO_TEXT and self._names.modules:
+                if not all(keyword.arg in TEXT_KEYWORDS for keyword in node.keywords):
+                    raise _RefusedError
+                self._all([keyword.value for keyword in node.keywords])
+            case _:
+                return False
+        self._value(function.value)
+        return True
 
     def _function(self, node: ast.expr) -> str:
         """The name of what is called or caught: of a part of a module, or a builtin; empty for everything else."""
