@@ -4,10 +4,8 @@ It walks as `path_resolution(7)` does: component by component, links followed wh
 links before it. Wherever the kernel's answer would depend on something that cannot be examined, the answer is unknown.
 """
 
-import posixpath
 import unicodedata
 from typing import NamedTuple
-from urllib.parse import unquote_to_bytes
 
 from shield.facts.categories import categorise, covered
 from shield.facts.committed import is_committed, is_ignored
@@ -16,11 +14,11 @@ from shield.facts.guards import inside
 from shield.facts.logins import SETTINGS, holds_login
 from shield.facts.place import Place
 from shield.facts.snapshot import Snapshot
+from shield.facts.written import UnknownPathError, normal, start_of, suspected
 from shield.types import Access, PathFact
 
 __all__ = ["Resolved", "path_fact", "resolve_path", "resolved_roots"]
 
-_MAX_BYTES = 4096  # PATH_MAX, linux/limits.h
 _MAX_LINKS = 40  # MAXSYMLINKS, linux/namei.h; macOS follows 32
 _MAX_STEPS = 8192
 _MAX_SIBLINGS = 10_000
@@ -53,10 +51,6 @@ class Resolved(NamedTuple):
     unknown: str | None = None
 
 
-class _UnknownPathError(Exception):
-    """The reason why a path cannot be known."""
-
-
 def resolve_path(raw: str, place: Place, *, base: str | None, expand_tilde: bool = True) -> Resolved:
     """Resolve `raw` against the absolute directory `base` (None: relative paths are unknown). Never raises.
 
@@ -71,11 +65,11 @@ def resolve_path(raw: str, place: Place, *, base: str | None, expand_tilde: bool
             return known
     lexical = "/"
     try:
-        lead, rest = _parts(raw, place, base, expand_tilde)
-        lexical = _normal(f"{lead}/{rest}")
+        lead, rest = start_of(raw, place, base, expand_tilde)
+        lexical = normal(f"{lead}/{rest}")
         result = _walk(lead, rest, lexical, place)
-    except _UnknownPathError as error:
-        result = Resolved(lexical=_suspect(raw, place, lexical), unknown=str(error))
+    except UnknownPathError as error:
+        result = Resolved(lexical=suspected(raw, place, lexical), unknown=str(error))
     except FileSystemUnknownError:
         result = Resolved(lexical=lexical, unknown="a directory on its way cannot be examined")
     except (OSError, ValueError):
@@ -160,86 +154,6 @@ def resolved_roots(place: Place) -> tuple[str, ...]:
     return found
 
 
-def _parts(raw: str, place: Place, base: str | None, expand_tilde: bool) -> tuple[str, str]:
-    """The absolute directory to start in and the path that is named from there."""
-    if not raw:
-        raise _UnknownPathError("it is empty")
-    if "\0" in raw:
-        raise _UnknownPathError("it holds a NUL")
-    # four bytes a character at the most
-    if len(raw) * 4 > _MAX_BYTES and len(raw.encode("utf-8", "surrogateescape")) > _MAX_BYTES:
-        raise _UnknownPathError("it is longer than a path can be")
-    if raw[:5].lower() == "file:":
-        return "/", _from_uri(raw, place, base)
-    if expand_tilde and raw[0] == "~":
-        head, _, rest = raw.partition("/")
-        if head != "~" or not place.home.startswith("/"):
-            raise _UnknownPathError("it names another user's home")
-        # A trailing slash follows a link that stands last, so it must not get lost.
-        return place.home, rest if rest or "/" not in raw else "."
-    if raw[0] == "/":
-        return "/", raw
-    if base is None or not base.startswith("/") or "\0" in base:
-        raise _UnknownPathError("it is relative and there is no directory to start in")
-    return base, raw
-
-
-def _from_uri(raw: str, place: Place, base: str | None) -> str:
-    """The absolute path of a `file:` URI. Unknown where readers of such URIs differ, or where `raw` is also a path."""
-    # A program that knows no URIs would open a directory named `file:` here.
-    if base is not None and base.startswith("/") and place.files.lstat(f"{base.rstrip('/')}/{raw[:5]}") is not None:
-        raise _UnknownPathError("it is both a URI and a relative path")
-    rest = raw[5:]
-    if any(character in rest for character in "?#\\\t\r\n"):
-        raise _UnknownPathError("readers of this URI differ")
-    if rest.startswith("//"):
-        host, slash, path = rest[2:].partition("/")
-        if host.lower() not in ("", "localhost") or not slash:
-            raise _UnknownPathError("it is a file of another host")
-        rest = slash + path
-    if not rest.startswith("/"):
-        raise _UnknownPathError("it is a relative URI")
-    decoded = unquote_to_bytes(rest)
-    # An encoded slash is a separator to one reader and part of a name to another.
-    if b"\0" in decoded or decoded.count(b"/") != rest.count("/"):
-        raise _UnknownPathError("readers of this URI differ")
-    return decoded.decode("utf-8", "strict")
-
-
-def _suspect(raw: str, place: Place, lexical: str) -> str:
-    """Something to be suspicious of where a path cannot be known: its names below an unknown directory."""
-    if lexical != "/" or not raw:
-        return lexical
-    text = raw.replace("\0", "/")[:_MAX_BYTES]
-    if text[:5].lower() == "file:":
-        text = unquote_to_bytes(text[5:].split("?")[0].split("#")[0]).replace(b"\0", b"/").decode("utf-8", "replace")
-    if text.startswith("~/"):
-        text = f"{place.home}{text[1:]}"
-    return _normal(f"/{text}")
-
-
-def _normal(path: str) -> str:
-    whole = "/" + path.strip("/")
-    if "//" not in whole and "/." not in whole:
-        return whole  # what it would come to: most paths are written as they are
-    if "/root/" in whole and "proc/" in whole:
-        return _beneath_root(whole)
-    return "/" + posixpath.normpath(whole).lstrip("/")
-
-
-def _beneath_root(path: str) -> str:
-    """Normal where `/proc/7/root` is a root: nothing is above it."""
-    kept: list[str] = []
-    for part in path.split("/"):
-        if part in ("", "."):
-            continue
-        if part != "..":
-            kept.append(part)
-        elif not (kept[-1:] == ["root"] and kept[0] == "proc" and len(kept) in (3, 5)):
-            kept = kept[:-1]
-    return "/" + "/".join(kept)
-
-
 def _walk(lead: str, rest: str, lexical: str, place: Place) -> Resolved:
     files = place.files
     named = [name for name in rest.split("/") if name not in ("", ".")]
@@ -253,13 +167,13 @@ def _walk(lead: str, rest: str, lexical: str, place: Place) -> Resolved:
     while pending:
         steps += 1
         if steps > _MAX_STEPS:
-            raise _UnknownPathError("it has too many components")
+            raise UnknownPathError("it has too many components")
         if len(pending) == left:
             left -= 1
         name = pending.pop()
         if name == "..":
             if missing:
-                raise _UnknownPathError("it goes up from a directory that does not exist")
+                raise UnknownPathError("it goes up from a directory that does not exist")
             at, stat = at.rpartition("/")[0], None
             continue
         parent, here = at, f"{at}/{name}"
@@ -272,14 +186,14 @@ def _walk(lead: str, rest: str, lexical: str, place: Place) -> Resolved:
         elif stat.kind is _LINK and not (here in _STREAMS and not pending):
             links += 1
             if links > _MAX_LINKS:
-                raise _UnknownPathError("its links lead in a circle")
+                raise UnknownPathError("its links lead in a circle")
             symlink = symlink or left < len(named)
             at, stat = _follow(here, parent, files, pending), None
         else:
             folds = files.folds(parent, files.lstat(parent or "/"), name, stat)
             at = f"{parent}/{_stored(parent, name, files)}" if folds else here
             if pending and stat.kind is not _DIRECTORY:
-                raise _UnknownPathError("it goes through something that is no directory")
+                raise UnknownPathError("it goes through something that is no directory")
         if left == 0 and entry is None and not as_directory:
             entry = here if stat is None else at
     path = at or "/"
@@ -306,10 +220,10 @@ def _follow(here: str, parent: str, files: FileSystem, pending: list[str]) -> st
     """Put a link's target before what is left; the directory that it starts from."""
     # Links in /proc, and those that lead there, mean something else to each process that follows them.
     if here.startswith("/proc/") or here == "/dev/fd" or here in _STREAMS:
-        raise _UnknownPathError("it means something else to each process")
+        raise UnknownPathError("it means something else to each process")
     target = files.readlink(here)
     if not target or "\0" in target:
-        raise _UnknownPathError("a link on its way cannot be read")
+        raise UnknownPathError("a link on its way cannot be read")
     pending.extend(name for name in reversed(target.split("/")) if name not in ("", "."))
     return "" if target.startswith("/") else parent
 
@@ -322,7 +236,7 @@ def _stored(parent: str, name: str, files: FileSystem) -> str:
     folded = _fold(name)
     same = [candidate for candidate in names if _fold(candidate) == folded]
     if len(same) != 1:
-        raise _UnknownPathError(f"no single name stands for it in `{parent or '/'}`")
+        raise UnknownPathError(f"no single name stands for it in `{parent or '/'}`")
     return same[0]
 
 
@@ -332,7 +246,7 @@ def _fold(name: str) -> str:
 
 def _darwin(path: str) -> str:
     if path.split("/")[1] in _DARWIN_ALIASES:
-        raise _UnknownPathError("it names a file by number")
+        raise UnknownPathError("it names a file by number")
     # Firmlinks: the data volume's directories also stand at the root.
     if path.startswith(f"{_DARWIN_DATA}/"):
         return path.removeprefix(_DARWIN_DATA)

@@ -1,10 +1,12 @@
 """A loaded model: texts in, readings out. The same text has the same reading, whatever is read with it.
 
-Every window is run by itself, so the law holds exactly; nothing of a reading depends on time, place or batch.
+Every window is run by itself, on whichever core is free, so the law holds exactly; nothing of a reading depends on
+time, place or batch.
 """
 
 import hashlib
 import math
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +16,10 @@ from shield.errors import ModelError
 from shield.model.cache import Recent
 from shield.model.calibration import Calibration
 from shield.model.directory import CALIBRATION, CONFIG, MANIFEST, TOKENIZER, opened
+from shield.model.hands import Hands, spare_cores
 from shield.model.labels import checked_attack, read_config
 from shield.model.manifest import Manifest, Pin, read_manifest
+from shield.model.windows import Cut
 from shield.types import Answer, TextKind
 
 if TYPE_CHECKING:
@@ -64,6 +68,7 @@ class Scorer:
         self.calibration = calibration
         self._tokens = tokens
         self._session = session
+        self._hands = Hands(spare_cores())
         self._recent: Recent[tuple[bytes, TextKind], Reading] = Recent(CACHED)
 
     def read(
@@ -75,8 +80,18 @@ class Scorer:
         Raises:
             ModelError: the model failed; nothing is known about any of the texts.
         """
-        margins: dict[tuple[int, ...], float] = {}
-        return tuple(self._read(text, kind, margins, expired) for text, kind in texts)
+        cuts = [self._cut(text, kind, expired) for text, kind in texts]
+        margins = self._margins([cut for cut in cuts if isinstance(cut, Cut)], expired)
+        readings = []
+        for text, cut in zip(texts, cuts, strict=True):
+            if isinstance(cut, Cut):
+                reading, complete = self._worst(cut, margins)
+                if complete:
+                    self._recent.put(_key(*text), reading)
+            else:
+                reading = cut or self._reading(_UNREAD, 0, 0, whole=False)
+            readings.append(reading)
+        return tuple(readings)
 
     def probe(self) -> tuple[Reading, Reading]:
         """An attack that every model of this kind knows, and an honest line, each as what a tool brought back. Raises
@@ -98,33 +113,56 @@ class Scorer:
                 " set others with `shield model calibrate`, or use another model"
             )
 
-    def _read(
-        self, text: str, kind: TextKind, margins: dict[tuple[int, ...], float], expired: Callable[[], bool]
-    ) -> Reading:
-        key = (hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest(), kind)
-        known = self._recent.get(key)
+    def _cut(self, text: str, kind: TextKind, expired: Callable[[], bool]) -> Cut | Reading | None:
+        """What is to be read of a text, or what was read of it before; None if there is no time for it."""
+        known = self._recent.get(_key(text, kind))
         if known is not None:
             return known
-        if expired():
-            return self._reading(_UNREAD, 0, 0, whole=False)
-        cut = self._tokens.cut(text, kind)
+        return None if expired() else self._tokens.cut(text, kind)
+
+    def _margins(self, cuts: Sequence[Cut], expired: Callable[[], bool]) -> dict[tuple[int, ...], float]:
+        """The margin of each window, the first ones first, until the time has expired."""
+        # the same words are read once
+        left = deque(dict.fromkeys(window.ids for cut in cuts for window in cut.windows))
+        margins: dict[tuple[int, ...], float] = {}
+
+        def take() -> None:
+            try:
+                while (ids := _next(left)) is not None and not expired():
+                    margins[ids] = self._session.margin(ids)
+            except BaseException:
+                left.clear()  # nothing of it counts any more
+                raise
+
+        self._hands.share(take, len(left))
+        return margins
+
+    def _worst(self, cut: Cut, margins: Mapping[tuple[int, ...], float]) -> tuple[Reading, bool]:
+        """The reading of a text, and whether all of its windows have a margin."""
         worst, start, end = _UNREAD, 0, 0
         chances = math.log(max(len(cut.windows), 1))
+        complete = True
         for window in cut.windows:
             margin = margins.get(window.ids)
-            if margin is None:
-                if expired():
-                    return self._reading(worst - chances, start, end, whole=False)
-                margin = margins[window.ids] = self._session.margin(window.ids)
-            if margin > worst:
+            complete = complete and margin is not None
+            if margin is not None and margin > worst:
                 worst, start, end = margin, window.start, window.end
-        found = self._reading(worst - chances, start, end, whole=cut.whole)
-        self._recent.put(key, found)
-        return found
+        return self._reading(worst - chances, start, end, whole=cut.whole and complete), complete
 
     def _reading(self, margin: float, start: int, end: int, *, whole: bool) -> Reading:
         score = 0.0 if margin == _UNREAD else self.calibration.score(margin)
         return Reading(margin=margin, score=score, start=start, end=end, whole=whole)
+
+
+def _key(text: str, kind: TextKind) -> tuple[bytes, TextKind]:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest(), kind
+
+
+def _next(left: "deque[tuple[int, ...]]") -> tuple[int, ...] | None:
+    try:
+        return left.popleft()
+    except IndexError:
+        return None
 
 
 def load_scorer(folder: Path, *, max_windows: int = MAX_WINDOWS, seeing: bool = True) -> Scorer:

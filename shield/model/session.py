@@ -90,7 +90,7 @@ class Session:
 
 def _options() -> Any:
     options = onnxruntime.SessionOptions()
-    # One thread a call: two were slower as soon as the cores had other work, and callers bring their own threads.
+    # One thread a call: two were slower as soon as the cores had other work. Free cores read other windows (`Hands`).
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL

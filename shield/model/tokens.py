@@ -3,39 +3,21 @@
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Final
 
 from tokenizers import Tokenizer
 
 from shield.errors import ModelError
 from shield.model.manifest import Manifest
-from shield.model.windows import spans
+from shield.model.windows import Cut, Window, spans
 from shield.types import TextKind
 
-__all__ = ["MAX_CODE_POINTS", "Cut", "Tokens", "Window"]
+__all__ = ["MAX_CODE_POINTS", "Tokens"]
 
 # 64 windows hold some 6,000 tokens, 20 kB of prose; tokenising 65,536 code points took 13 to 97 ms (2026-11-22).
 MAX_CODE_POINTS: Final = 65_536
 _UNKNOWN: Final = frozenset({"[UNK]", "<unk>"})
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Window:
-    """`ids` as the graph reads them, framed; `start` and `end` are code points of the text."""
-
-    ids: tuple[int, ...]
-    start: int
-    end: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cut:
-    """The windows of one text; `whole` is False where they leave out a part of it."""
-
-    windows: tuple[Window, ...]
-    whole: bool
 
 
 class Tokens:

@@ -1,6 +1,25 @@
 """Which stretches of a long text are read: overlapping windows, or its head and tail where it has too many."""
 
-__all__ = ["spans"]
+from dataclasses import dataclass
+
+__all__ = ["Cut", "Window", "spans"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """`ids` as the graph reads them, framed; `start` and `end` are code points of the text."""
+
+    ids: tuple[int, ...]
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cut:
+    """The windows of one text; `whole` is False where they leave out a part of it."""
+
+    windows: tuple[Window, ...]
+    whole: bool
 
 
 def spans(count: int, *, size: int, step: int, most: int) -> tuple[tuple[tuple[int, int], ...], bool]:

@@ -10,18 +10,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from shield.actions.registry import names
+from shield.policy.keys import DEFAULT_EFFECTS, EXAMPLE_KEYS, FILE_KEYS, MIN_TIERS, ONLY, RULE_KEYS, TO, WORKSPACE_KEYS
 from shield.policy.names import AGENT, MACRO, NAME, RESERVED, RESERVED_PREFIXES, WORD
 from shield.policy.rule import Grant
-from shield.policy.schema import (
-    DEFAULT_EFFECTS,
-    EXAMPLE_KEYS,
-    FILE_KEYS,
-    MIN_TIERS,
-    ONLY,
-    RULE_KEYS,
-    TO,
-    WORKSPACE_KEYS,
-)
 from shield.policy.shape import VERSION
 from shield.types import Effect, Json, Severity
 

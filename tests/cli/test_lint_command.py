@@ -11,7 +11,7 @@ from shield.cli.lint import command
 from shield.config.home import Home
 from shield.errors import ConfigError
 from shield.heuristics.schema import is_heuristics
-from shield.policy.schema import RULE_KEYS
+from shield.policy.keys import RULE_KEYS
 from shield.resources import data_folder
 from shield.service.home import prepare
 

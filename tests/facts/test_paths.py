@@ -17,10 +17,11 @@ from scale import scale
 from shield.facts.filesystem import FileKind, FileSystemUnknownError, Stat
 from shield.facts.local import LocalFiles
 from shield.facts.made import MadeFile, MadeFiles
-from shield.facts.paths import _normal, path_fact, resolve_path
+from shield.facts.paths import path_fact, resolve_path
 from shield.facts.place import Place, Protected
 from shield.facts.snapshot import Snapshot
 from shield.facts.unseen import UnknownFiles
+from shield.facts.written import normal
 from shield.types import Access
 
 
@@ -248,7 +249,7 @@ def test_a_failing_file_system_is_unknown() -> None:
 
 @given(st.text("/.ab", max_size=12))
 def test_lexical_paths_are_what_normpath_says(text: str) -> None:
-    assert _normal(text) == "/" + posixpath.normpath("/" + text).lstrip("/")
+    assert normal(text) == "/" + posixpath.normpath("/" + text).lstrip("/")
 
 
 def test_case_and_unicode_folding() -> None:

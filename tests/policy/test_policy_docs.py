@@ -11,10 +11,10 @@ from shield.pipeline import dry_run
 from shield.policy.cases import read_cases
 from shield.policy.cel import compile_condition
 from shield.policy.cel.functions import FUNCTIONS, METHODS, QUALIFIED
+from shield.policy.keys import FILE_KEYS, RULE_KEYS
 from shield.policy.load import add_workspace, load_policy, load_text
 from shield.policy.roots import schema_for
 from shield.policy.rule import Grant
-from shield.policy.schema import FILE_KEYS, RULE_KEYS
 from shield.policy.shelf import shipped_shelf
 from shield.policy.world import made_place
 from shield.types import Access, ActionRequest, Answer

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from json_schema import problems
 from shield.errors import PolicyError
 from shield.policy.editor import policy_schema, workspace_schema
+from shield.policy.keys import FILE_KEYS, RULE_KEYS, WORKSPACE_KEYS
 from shield.policy.reader import plain, read
 from shield.policy.rule import RuleOrigin
-from shield.policy.schema import FILE_KEYS, RULE_KEYS, WORKSPACE_KEYS, read_policy
+from shield.policy.schema import read_policy
 from shield.resources import data_folder
 
 POLICY, WORKSPACE = policy_schema(), workspace_schema()

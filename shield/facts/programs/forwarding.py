@@ -6,10 +6,11 @@ What is found here is listed so that rules see it; nothing is ever allowed becau
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from shield.facts.programs.invocation import Invocation
 from shield.facts.programs.library import models
 from shield.facts.programs.reading import Nested, NestedKind, Value
 
-__all__ = ["command_among", "forwarded", "glimpse", "said_to_run"]
+__all__ = ["command_among", "forwarded", "further", "glimpse", "said_to_run"]
 
 _MAX_TEXT = 16_384
 _MAX_FOUND = 16
@@ -58,6 +59,13 @@ def command_among(name: str, words: Sequence[Value], *, lines: bool) -> list[Nes
         found += [_view(name, text) for text in texts if " " in text.strip() and starts_program(text)]
         found += [_view(name, line) for text in texts if (line := said_to_run(text)) is not None]
     return found[:_MAX_FOUND]
+
+
+def further(call: Invocation, operands: list[Value]) -> None:
+    """Behind an option that is not known the command may begin further on: list each that does."""
+    for nested in command_among(call.name, operands, lines=False):
+        if nested.words != tuple(operands):
+            call.reading.nested.append(nested)
 
 
 def glimpse(name: str, texts: Iterable[str]) -> list[Nested]:

@@ -13,9 +13,8 @@ from types import MappingProxyType
 from shield.facts.programs.bins import starts_by_name
 from shield.facts.programs.cleared import cleared, emptied
 from shield.facts.programs.handed import hands_code, hands_program
-from shield.facts.programs.invocation import Invocation, Special, read_invocation
-from shield.facts.programs.javascript.named import named_scripts, standing, tasks_of_packages
-from shield.facts.programs.javascript.scripts import last_command, names_script, words_of
+from shield.facts.programs.invocation import Invocation, Special
+from shield.facts.programs.java import built_by_java
 from shield.facts.programs.leading import mention_value
 from shield.facts.programs.library import models
 from shield.facts.programs.listed import abbreviated, counted, listed
@@ -23,9 +22,9 @@ from shield.facts.programs.making import SHELL_MARKS, made_of, parted, recipes
 from shield.facts.programs.mention import MAX_WORD, leaves_out, mention
 from shield.facts.programs.model import Option, Use
 from shield.facts.programs.owned import own_program
+from shield.facts.programs.project_scripts import project_scripts
 from shield.facts.programs.reading import Value
 from shield.facts.programs.scripts import run_script
-from shield.facts.programs.tasks import TASKED, composer_commands
 from shield.types import Access, Operation, RunsCode
 
 __all__ = ["PROJECT"]
@@ -79,8 +78,8 @@ def _project(call: Invocation) -> bool:
     _operands(call, operands, Access.READ, *([Access.WRITE] if edits else []))
     if empties:
         cleared(call, operands, f"{call.name} --clear")
-    _scripts(call, operands)
-    _built_by_java(call, operands)
+    project_scripts(call, operands)
+    built_by_java(call, operands)
     _started(call, operands)
     return True
 
@@ -159,122 +158,6 @@ _JAVA_STARTS = re.compile(r"-XX:On|-Xrun|-agent(?:lib|path):")
 # `./configure CC=…`, `cmake -DCMAKE_C_COMPILER:FILEPATH=…`, where a semicolon parts words
 _VARIABLE = re.compile(r"(?:-D)?([A-Z][A-Z0-9_]*)(?::[A-Z]+)?=(.*)", re.DOTALL)
 _STARTS_SCRIPTS = frozenset(("tsx", "ts-node", "bun run"))
-_MAVEN = frozenset(("mvn", "mvnw"))
-_GRADLE = frozenset(("gradle", "gradlew"))
-# What `clean` deletes is a property, in its older versions one of the line's own.
-_BUILD_FOLDER = re.compile(
-    r"(?:-P|--project-prop[= ]?)?(?:project\.)?(?:buildDir|layout\.buildDirectory)=(.*)", re.DOTALL
-)
-
-
-def _built_by_java(call: Invocation, operands: list[Value]) -> None:
-    if call.name in _MAVEN:
-        _plugins(call, operands)
-    for word in call.words if call.name in _GRADLE else ():
-        found = _BUILD_FOLDER.fullmatch(word.text)
-        if found is not None:
-            emptied(call, Value(text=found[1], known=word.fixed), call.name)
-
-
-def _plugins(call: Invocation, goals: list[Value]) -> None:
-    """Maven runs the goal of any plugin by its coordinates; those of some run what properties say, and `help:system`
-    shows the environment."""
-    told = any(word.text.startswith("-D") and re.search(r"\b(?:env|settings)\b", word.text) for word in call.words)
-    for goal in goals:
-        if goal.text in ("help:system", "help:effective-settings") or (goal.text == "help:evaluate" and told):
-            call.reading.unknown.append(f"`mvn {goal.text}` shows the environment, or the user's own settings")
-        if goal.text.count(":") > 1:
-            call.reading.run(RunsCode.FETCHED)
-            call.reading.unknown.append(f"`{goal.text[:80]}` may be a plugin that the project does not name")
-        elif goal.text.startswith(("exec:", "gmaven:", "gmavenplus:", "groovy:", "jshell:")):
-            call.reading.run(RunsCode.INLINE)
-
-
-_MANAGERS = frozenset(("bun", "npm", "pnpm", "yarn"))
-_OF_PACKAGES = frozenset(("lerna", "nx", "turbo"))
-_RUNS = frozenset(("run", "run-script", "rum", "urn"))
-# What comes before and after each belongs to it; a restart is a stop and a start where it has no script of its own.
-_NAMED = {
-    "t": ("test",), "tst": ("test",), "test": ("test",), "start": ("start",), "stop": ("stop",),
-    "restart": ("restart", "stop", "start"), "pack": ("pack", "prepare"), "version": ("version",),
-}  # fmt: skip
-
-
-def _scripts(call: Invocation, operands: list[Value]) -> None:
-    """`npm run NAME`, `yarn NAME`, `npm test`: the script of that name in package.json."""
-    manager, _, verb = call.name.partition(" ")
-    if manager in _OF_PACKAGES:
-        tasks_of_packages(call, operands)
-    if manager in TASKED:
-        TASKED[manager](call, operands)
-    if manager == "composer":
-        named = (verb, *(word.text for word in operands[:1])) if verb not in _RUNS else [word.text for word in operands]
-        for name in named:
-            for line in composer_commands(call, name):
-                _handed(call, words_of(line), _behind(call, name))
-    if manager not in _MANAGERS:
-        return
-    texts = [*([verb] if verb else []), *(word.text for word in operands[:2])]
-    if texts[:1] == ["pkg"] and texts[1:2] != ["get"]:
-        call.reading.path(Value(text="package.json", head="package.json"), Access.READ, Access.WRITE)
-    named = _NAMED.get(verb, (verb,) if manager == "yarn" and verb not in _RUNS else ())
-    if (verb in _RUNS or not verb) and operands:
-        # An option that is not listed may have taken the first for its value.
-        named = tuple(word.text for word in _undashed(call, operands) if word.fixed)
-    named_scripts(call, manager, named, lambda name: _given_to(call, manager, operands, name))
-    if named:
-        bases = standing(call, manager)
-        _handed_on(
-            call, manager, next((name for name in named if names_script(name, call.context.place, bases)), named[0])
-        )
-
-
-def _undashed(call: Invocation, operands: list[Value]) -> list[Value]:
-    """The operands in front of `--`: those behind it belong to what is run."""
-    texts = [word.text if word.fixed else "" for word in call.words]
-    before = call.words[: texts.index("--")] if "--" in texts else call.words
-    return [word for word in operands if any(word is each for each in before)]
-
-
-def _given_to(call: Invocation, manager: str, operands: list[Value], name: str) -> list[Value]:
-    """The words that the script is given: to npm options only behind `--`."""
-    if manager != "npm":
-        return _behind(call, name)
-    own = _undashed(call, operands)
-    at = next((at for at, word in enumerate(own, 1) if word.text == name), 0)
-    return [*own[at:], *_behind(call, "--", whole=False)]
-
-
-def _handed_on(call: Invocation, manager: str, script: str) -> None:
-    """The words that a script's last command is given besides."""
-    after = "--" if manager == "npm" else script
-    own = last_command(script, call.context.place, standing(call, manager))
-    _handed(call, own, _behind(call, after, whole=manager != "npm"))
-
-
-def _behind(call: Invocation, after: str, *, whole: bool = True) -> list[Value]:
-    """The words behind the first `after`; where there is none of it, all of them if `whole`."""
-    texts = [word.text for word in call.words]
-    words = call.words[texts.index(after) + 1 :] if after in texts else call.words if whole else ()
-    return [word for word in words if word.text != "--"]
-
-
-def _handed(call: Invocation, command: list[str], words: list[Value]) -> None:
-    """What words make of the command of a script that they are added to counts."""
-    own = [Value(text=text, head=text) for text in command]
-    model = models().get(posixpath.basename(own[0].text)) if own and words else None
-    if model is None:
-        return
-    alone, given = (
-        read_invocation(model.name, model, tuple(each), call.context, call.specials)
-        for each in (own[1:], own[1:] + words)
-    )
-    if given.runs is not alone.runs:
-        call.reading.run(given.runs)
-    call.reading.unknown += [each for each in given.unknown if each not in alone.unknown]
-    call.reading.hosts += [each for each in given.hosts if each not in alone.hosts]
-    call.reading.code |= given.code and not alone.code
-    call.reading.loose |= given.loose and not alone.loose
 
 
 def _use(call: Invocation, use: Use, value: Value) -> None:

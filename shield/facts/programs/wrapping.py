@@ -5,16 +5,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from shield.facts.programs.forwarding import command_among
+from shield.facts.programs.environments import env, wrap_environment
+from shield.facts.programs.forwarding import command_among, further
 from shield.facts.programs.invocation import Invocation, Special
-from shield.facts.programs.model import Use
 from shield.facts.programs.reading import Nested, NestedKind, Value
 from shield.types import Access, Operation, RunsCode
 
 __all__ = ["WRAPPING"]
 
 _TEMPLATE = re.compile(r"[\w./:=,+@%{}-]+\Z", re.ASCII)  # no shell reads more in it than it says
-_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)\Z", re.DOTALL)
 
 
 def _wrap(call: Invocation) -> bool:
@@ -26,14 +25,8 @@ def _wrap(call: Invocation) -> bool:
             call.reading.use(use, operands.pop(0))
     call.command(operands)
     if call.arguments.foreign:
-        _further(call, operands)
+        further(call, operands)
     return True
-
-
-def _further(call: Invocation, operands: list[Value]) -> None:
-    for nested in command_among(call.name, operands, lines=False):
-        if nested.words != tuple(operands):
-            call.reading.nested.append(nested)
 
 
 def _forward(call: Invocation) -> bool:
@@ -73,105 +66,6 @@ def _code(call: Invocation) -> bool:
     return True
 
 
-# --- environments ---------------------------------------------------------------------------------------------------
-
-
-def _split_assignments(words: list[Value]) -> tuple[list[tuple[str, str]], list[Value]]:
-    assignments: list[tuple[str, str]] = []
-    rest = list(words)
-    while rest and (match := _ASSIGNMENT.match(rest[0].text)) and (rest[0].fixed or match[1] in rest[0].head):
-        assignments.append((match[1], match[2]))
-        rest.pop(0)
-    return assignments, rest
-
-
-def _start(
-    call: Invocation,
-    words: list[Value],
-    assignments: list[tuple[str, str]],
-    without: tuple[str, ...] | None = (),
-) -> None:
-    if words:
-        call.reading.operations.add(Operation.EXECUTE)
-        call.reading.nested.append(
-            Nested(
-                kind=NestedKind.ARGV,
-                words=tuple(words),
-                via=(call.name,),
-                assignments=tuple(assignments),
-                moved=call.reading.moved,
-                without=without,
-            )
-        )
-
-
-def _wrap_environment(call: Invocation) -> bool:
-    """sudo, doas: assignments may stand before the command; `-e`, `-i` and `-s` are foreign to the table."""
-    if call.arguments.foreign or call.arguments.has("-R", "--chroot"):
-        call.reading.code = True
-        _further(call, call.operands)
-    assignments, words = _split_assignments(call.operands)
-    _start(call, words, assignments)
-    return True
-
-
-_ENV_ALONE = frozenset(("-0", "--null", "-v", "--debug", "--help", "--version", "--list-signal-handling"))
-_ENV_SIGNALS = ("--ignore-signal", "--default-signal", "--block-signal")
-
-
-def _env(call: Invocation) -> bool:
-    """env(1): `-S` splits a string into words itself, `-i` and `-u` change what the command finds."""
-    reading, words = call.reading, list(call.words)
-    without: tuple[str, ...] | None = ()
-    while words and words[0].fixed and words[0].text.startswith("-") and len(words[0].text) > 1:
-        text = words.pop(0).text
-        if not text.startswith("--") and len(text) > 2 and text[1] in "i0v":
-            # a cluster: `-iS STRING`
-            words.insert(0, Value(text="-" + text[2:], head="-" + text[2:]))
-            text = text[:2]
-        reading.flags.append(text.partition("=")[0])
-        if text == "--":
-            break
-        if text in ("-i", "--ignore-environment"):
-            without = None
-        elif text in _ENV_ALONE or text.partition("=")[0] in _ENV_SIGNALS:
-            continue
-        elif text.startswith(("-u", "--unset")):
-            name = words.pop(0) if text in ("-u", "--unset") and words else _tail(text)
-            if not name.fixed:
-                reading.code = True
-            without = None if without is None else (*without, name.text)
-        elif text.startswith(("-a", "--argv0")):
-            # a program may be another by the name that it is given
-            reading.code = True
-            words = words[1:] if text in ("-a", "--argv0") else words
-        elif text.startswith(("-C", "--chdir")):
-            value = words.pop(0) if text in ("-C", "--chdir") and words else _tail(text)
-            reading.use(Use.CHDIR, value)
-        elif text.startswith(("-S", "--split-string")):
-            value = words.pop(0) if text in ("-S", "--split-string") and words else _tail(text)
-            if not value.fixed or re.search(r"[\\$'\"#]", value.text):
-                reading.code = True
-            words = [Value(text=piece, head=piece) for piece in value.text.split()] + words
-        else:
-            reading.caution()
-            reading.code = True
-    if words and words[0].fixed and words[0].text == "-":
-        without = None
-        words.pop(0)
-    assignments, words = _split_assignments(words)
-    if not words:
-        reading.operations = {Operation.READ}
-        return True
-    _start(call, words, assignments, without)
-    return True
-
-
-def _tail(text: str) -> Value:
-    tail = text.partition("=")[2] if text.startswith("--") else text[2:]
-    return Value(text=tail, head=tail)
-
-
 # --- terminals --------------------------------------------------------------------------------------------------------
 
 
@@ -201,7 +95,7 @@ def _script(call: Invocation) -> bool:
     if timed or not (texts or operands[1:]):
         call.reading.run(RunsCode.INLINE)
     if call.arguments.foreign:
-        _further(call, operands)
+        further(call, operands)
     return True
 
 
@@ -226,7 +120,7 @@ def _elsewhere(call: Invocation) -> bool:
     apart |= root is not None and not (root.fixed and root.text.rstrip("/.") == "")
     call.command(list(words), elsewhere=apart)
     if call.arguments.foreign:
-        _further(call, call.operands)
+        further(call, call.operands)
     return True
 
 
@@ -290,8 +184,8 @@ WRAPPING: Mapping[str, Special] = MappingProxyType(
         "forward": _forward,
         "forward_elsewhere": _forward_elsewhere,
         "code": _code,
-        "wrap_environment": _wrap_environment,
-        "env": _env,
+        "wrap_environment": wrap_environment,
+        "env": env,
         "parallel": _parallel,
         "script": _script,
         "elsewhere": _elsewhere,

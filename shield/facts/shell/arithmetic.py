@@ -7,7 +7,9 @@ bash evaluates the text of a variable as an expression of its own, and a subscri
 import re
 from collections.abc import Callable
 
-from shield.facts.shell.variables import Attribute, Content, Keyed, Listed, Number, State, known_texts
+from shield.facts.shell.integers import LEVEL, Known, UntrustedError, applied, integer, is_natural, wrapped
+from shield.facts.shell.state import State
+from shield.facts.shell.variables import Attribute, Content, Keyed, Listed, Number, known_texts
 
 __all__ = ["ANY", "NATURAL", "UntrustedError", "evaluate"]
 
@@ -20,21 +22,10 @@ _TOKEN = re.compile(
     r"|(?P<op><<=|>>=|\*\*|<<|>>|<=|>=|==|!=|&&|\|\||\+\+|--|[-+*/%&|^]=|[-+*/%<>!~&^|?:=,()\[\]]))"
 )
 _ASSIGNING = frozenset(("=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="))
-# From the weakest to the strongest.
-_BINARY = ("||", "&&", "|", "^", "&", "== !=", "< > <= >=", "<< >>", "+ -", "* / %", "**")
-_LEVEL = {operator: level for level, operators in enumerate(_BINARY) for operator in operators.split()}
 _MAX_NESTED = 8
 _MAX_TOKENS = 400
-_SMALL = 1 << 31
 
 Assign = Callable[[str, Content], None]
-
-
-class UntrustedError(Exception):
-    """An operand is not known to be an integer, or the expression is not understood: what it runs cannot be known."""
-
-
-_Known = int | None  # None: an integer of unknown value
 
 
 def evaluate(text: str, state: State, assign: Assign) -> Content:
@@ -76,14 +67,14 @@ class _Evaluation:
         self.at += 1
         return self.tokens[self.at - 1]
 
-    def comma(self) -> _Known:
+    def comma(self) -> Known:
         value = self.assignment()
         while self.peek() == ",":
             self.take()
             value = self.assignment()
         return value
 
-    def assignment(self) -> _Known:
+    def assignment(self) -> Known:
         start = self.at
         if self.tokens and start < len(self.tokens) and self.tokens[start][1] == "name":
             name = self.take()[0]
@@ -96,13 +87,13 @@ class _Evaluation:
                 # The old value is an operand where the operator says so.
                 old = 0 if operator == "=" else None if subscript else self.read(name)
                 new = self.assignment()
-                value = new if operator == "=" else _apply(operator[:-1], old, new)
+                value = new if operator == "=" else applied(operator[:-1], old, new)
                 self.write(name, value, subscript=subscript)
                 return value
             self.at = start
         return self.ternary()
 
-    def ternary(self) -> _Known:
+    def ternary(self) -> Known:
         value = self.binary(0)
         if self.peek() != "?":
             return value
@@ -113,11 +104,11 @@ class _Evaluation:
         self.natural = False
         return None if value is None else first if value else second
 
-    def binary(self, level: int) -> _Known:
+    def binary(self, level: int) -> Known:
         left = self.unary()
         while True:
             operator = self.peek()
-            found = _LEVEL.get(operator, -1)
+            found = LEVEL.get(operator, -1)
             if found < level:
                 return left
             self.take()
@@ -125,11 +116,11 @@ class _Evaluation:
             self.natural = False
             # `**` alone takes its right side first
             right = self.binary(found if operator == "**" else found + 1)
-            natural = _natural(operator, left, right, before=before, after=self.natural)
-            left = _apply(operator, left, right)
+            natural = is_natural(operator, left, right, before=before, after=self.natural)
+            left = applied(operator, left, right)
             self.natural = natural
 
-    def unary(self) -> _Known:
+    def unary(self) -> Known:
         mark, kind = self.take()
         if mark in ("++", "--"):
             if self.at < len(self.tokens) and self.tokens[self.at][1] == "name":
@@ -143,14 +134,14 @@ class _Evaluation:
             self.natural = (self.natural and mark == "+") or mark == "!"
             if value is None:
                 return None
-            return _wrapped({"-": -value, "+": value, "!": int(not value), "~": ~value}[mark])
+            return wrapped({"-": -value, "+": value, "!": int(not value), "~": ~value}[mark])
         if mark == "(":
             value = self.comma()
             self.take(")")
             return value
         if kind == "number":
             self.natural = True
-            return _integer(mark)
+            return integer(mark)
         if kind == "any":
             self.natural = ANY not in mark
             return None
@@ -162,18 +153,18 @@ class _Evaluation:
             return self.stepped(mark, 1 if self.take()[0] == "++" else -1, before=False)
         return self.read(mark)
 
-    def stepped(self, name: str, by: int, *, before: bool) -> _Known:
+    def stepped(self, name: str, by: int, *, before: bool) -> Known:
         subscript = self.peek() == "["
         if subscript:
             self.subscript(name)
         old = None if subscript else self.read(name)
         natural = self.natural and by > 0
-        new = None if old is None else _wrapped(old + by)
+        new = None if old is None else wrapped(old + by)
         self.natural = natural
         self.write(name, new, subscript=subscript)
         return new if before else old
 
-    def read(self, name: str) -> _Known:
+    def read(self, name: str) -> Known:
         """A variable as an operand: its text is an expression."""
         content = self.state.value(name)
         if isinstance(content, Listed):
@@ -193,13 +184,13 @@ class _Evaluation:
         self.natural = all(value is not None and value >= 0 for value in values)
         return None
 
-    def nested(self, text: str) -> _Known:
+    def nested(self, text: str) -> Known:
         if not text.strip():
             return 0
         found = _Evaluation(text, self.state, self.assign, self.depth + 1).whole()
         return int(found) if isinstance(found, str) else None
 
-    def subscript(self, name: str) -> _Known:
+    def subscript(self, name: str) -> Known:
         if isinstance(self.state.variables.get(name), Keyed):
             raise UntrustedError  # a key is a text, and expanded once more
         self.take("[")
@@ -207,7 +198,7 @@ class _Evaluation:
         self.take("]")
         return value
 
-    def element(self, name: str) -> _Known:
+    def element(self, name: str) -> Known:
         index = self.subscript(name)
         if self.peek() in ("++", "--") or self.peek() in _ASSIGNING:
             raise UntrustedError
@@ -220,7 +211,7 @@ class _Evaluation:
             return None
         return values[index] if -len(values) <= index < len(values) else 0
 
-    def write(self, name: str, value: _Known, *, subscript: bool) -> None:
+    def write(self, name: str, value: Known, *, subscript: bool) -> None:
         if self.state.attributes.get(name) is Attribute.CHANGED:
             raise UntrustedError
         natural = value is None and self.natural
@@ -256,53 +247,3 @@ def _tokens(text: str) -> list[tuple[str, str]]:
         out.append((token, kind))
         at = found.end()
     return out
-
-
-def _integer(token: str) -> int:
-    try:
-        if "#" in token:
-            base, digits = token.split("#")
-            if not 2 <= int(base) <= 36:
-                raise UntrustedError
-            return _wrapped(int(digits, int(base)))
-        if token[:2] in ("0x", "0X"):
-            return _wrapped(int(token, 16))
-        return _wrapped(int(token, 8 if token.startswith("0") else 10))
-    except ValueError as error:
-        raise UntrustedError from error
-
-
-def _wrapped(value: int) -> int:
-    return (value + (1 << 63)) % (1 << 64) - (1 << 63)
-
-
-def _natural(operator: str, left: _Known, right: _Known, *, before: bool, after: bool) -> bool:
-    """Whether the result is zero or more whatever the unknown side is: of comparisons, and of what cannot overflow."""
-    if operator in _LEVEL and _LEVEL[operator] in (0, 1, 5, 6):
-        return True
-    if operator == "+":
-        known = left if left is not None else right
-        return before and after and known is not None and 0 <= known < _SMALL
-    return operator in ("/", "%", ">>", "&") and before and after
-
-
-def _apply(operator: str, left: _Known, right: _Known) -> _Known:
-    if left is None or right is None:
-        return None
-    if operator in ("/", "%"):
-        if right == 0:
-            return None  # an error: the line ends there
-        quotient = abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
-        return _wrapped(quotient if operator == "/" else left - quotient * right)
-    if operator == "**":
-        return None if right < 0 else _wrapped(pow(left, right, 1 << 64))
-    if operator in ("<<", ">>"):
-        shift = right & 63
-        return _wrapped(left << shift if operator == "<<" else left >> shift)
-    simple: dict[str, Callable[[int, int], int]] = {
-        "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "&": lambda a, b: a & b,
-        "|": lambda a, b: a | b, "^": lambda a, b: a ^ b, "==": lambda a, b: a == b, "!=": lambda a, b: a != b,
-        "<": lambda a, b: a < b, ">": lambda a, b: a > b, "<=": lambda a, b: a <= b, ">=": lambda a, b: a >= b,
-        "&&": lambda a, b: bool(a) and bool(b), "||": lambda a, b: bool(a) or bool(b),
-    }  # fmt: skip
-    return _wrapped(int(simple[operator](left, right)))

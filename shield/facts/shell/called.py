@@ -9,7 +9,7 @@ from shield.facts.place import Place
 from shield.facts.programs.model import Model
 from shield.facts.shell.frame import Frame
 from shield.facts.shell.lookup import Found, Lookup
-from shield.facts.shell.variables import State
+from shield.facts.shell.state import State
 from shield.types import Origin
 
 __all__ = ["Called", "Names"]

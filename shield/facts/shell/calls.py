@@ -15,7 +15,7 @@ from shield.facts.shell.nested import MAX_DEPTH, NestedCommands
 from shield.facts.shell.record import Record
 from shield.facts.shell.scopes import left, with_given
 from shield.facts.shell.scripted import Scripted
-from shield.facts.shell.variables import State, join
+from shield.facts.shell.state import State, join
 from shield.types import Dynamic, Origin, RunsCode
 
 __all__ = ["Calls"]

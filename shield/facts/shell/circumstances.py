@@ -12,7 +12,7 @@ from shield.facts.shell.called import Called
 from shield.facts.shell.environment import Influence, influence, is_plain_setting, names_locale, steers_tools
 from shield.facts.shell.frame import Call, Frame
 from shield.facts.shell.record import Record
-from shield.facts.shell.variables import State
+from shield.facts.shell.state import State
 from shield.types import Access, Origin, RunsCode
 
 __all__ = ["Circumstances"]

@@ -7,8 +7,9 @@ from shield.facts.programs.invocation import Invocation
 from shield.facts.programs.reading import Reading, Value
 from shield.facts.shell.content import Shell, calculated, content_of, pattern_of
 from shield.facts.shell.grammar.script import Condition, Word
+from shield.facts.shell.state import State
 from shield.facts.shell.tilde import Mode
-from shield.facts.shell.variables import Matching, Number, State
+from shield.facts.shell.variables import Matching, Number
 from shield.types import Access
 
 __all__ = ["read_condition", "read_test"]

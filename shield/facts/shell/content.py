@@ -9,6 +9,7 @@ from shield.facts.shell.environment import may_be_secret
 from shield.facts.shell.field import escaped
 from shield.facts.shell.grammar.script import LITERAL, Parameter, Part, PartKind, Word
 from shield.facts.shell.parameter import cased, part_of, quoted_form, trimmed, with_replaced
+from shield.facts.shell.state import State
 from shield.facts.shell.tilde import Mode, untilded
 from shield.facts.shell.variables import (
     Choice,
@@ -18,7 +19,6 @@ from shield.facts.shell.variables import (
     Matching,
     Number,
     Secret,
-    State,
     Token,
     known_texts,
     united,

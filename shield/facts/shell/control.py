@@ -27,7 +27,8 @@ from shield.facts.shell.grammar.script import (
     Test,
 )
 from shield.facts.shell.lines import line_variable
-from shield.facts.shell.variables import Content, Matching, Number, Secret, State, join
+from shield.facts.shell.state import State, join
+from shield.facts.shell.variables import Content, Matching, Number, Secret
 from shield.types import Access
 
 __all__ = ["Control"]

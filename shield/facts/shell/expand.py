@@ -7,8 +7,9 @@ from shield.facts.shell.braces import TooManyWordsError, braced
 from shield.facts.shell.content import Shell, content, content_of, is_all
 from shield.facts.shell.field import Fields
 from shield.facts.shell.grammar.script import LITERAL, Part, PartKind, Word
+from shield.facts.shell.state import State
 from shield.facts.shell.tilde import Mode, untilded
-from shield.facts.shell.variables import Listed, Matching, Number, Secret, State, Token
+from shield.facts.shell.variables import Listed, Matching, Number, Secret, Token
 
 __all__ = ["expand"]
 

@@ -9,7 +9,8 @@ from shield.facts.place import Place
 from shield.facts.programs.reading import Listing, Reading, Value
 from shield.facts.shell.content import Shell
 from shield.facts.shell.grammar.script import Command, Part, RedirectNode, Script, Word
-from shield.facts.shell.variables import Content, State, join
+from shield.facts.shell.state import State, join
+from shield.facts.shell.variables import Content
 from shield.types import Redirect
 
 __all__ = ["Call", "Done", "Fed", "Frame", "Jumps", "Walk", "joined_ends"]

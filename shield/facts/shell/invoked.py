@@ -20,7 +20,7 @@ from shield.facts.shell.called import Called
 from shield.facts.shell.frame import Frame
 from shield.facts.shell.glob import directory_of
 from shield.facts.shell.pathuse import looks_like_path
-from shield.facts.shell.variables import State
+from shield.facts.shell.state import State
 from shield.types import Access, Operation, Origin, RunsCode
 
 __all__ = ["read_called", "read_uncalled"]

@@ -2,12 +2,10 @@
 
 import posixpath
 from collections.abc import Mapping
-from functools import reduce
 from itertools import zip_longest
 
 from shield.facts.paths import resolve_path
 from shield.facts.place import Place
-from shield.facts.programs.listing import filtered, split_up
 from shield.facts.programs.model import Model
 from shield.facts.programs.reading import Listing, Reading, Value
 from shield.facts.shell.calls import Calls
@@ -26,19 +24,20 @@ from shield.facts.shell.grammar.script import (
     Script,
     Simple,
     Word,
-    literal,
 )
 from shield.facts.shell.lines import line_variable
-from shield.facts.shell.printed import printed, thinned
+from shield.facts.shell.outputs import Outputs
+from shield.facts.shell.printed import thinned
 from shield.facts.shell.record import Record, TooMuchError
 from shield.facts.shell.redirects import read_redirects
 from shield.facts.shell.scripted import OneParser, Scripted
 from shield.facts.shell.settings import Settings
 from shield.facts.shell.simple import Simples, reads_nothing_else
+from shield.facts.shell.state import State, join
 from shield.facts.shell.tilde import Mode
 from shield.facts.shell.touched import rewritten
-from shield.facts.shell.variables import OWN_VARIABLES, Content, Matching, Number, State, join
-from shield.types import Access, CommandFact, HostFact, Operation, Origin, PathFact
+from shield.facts.shell.variables import OWN_VARIABLES, Content, Number
+from shield.types import CommandFact, HostFact, Operation, PathFact
 
 __all__ = ["Line"]
 
@@ -62,10 +61,9 @@ class Line:
         self._calls = Calls(self, self._record, Scripted(self._follow_script), programs, stdin)
         self._simples = Simples(self, self._record, self._settings, self._calls)
         self._control = Control(self)
+        self._outputs = Outputs(self, self._record)
         self._traps: list[str] = []
         self._ever: State | None = None  # what held at any time
-        self._listing: Listing | None = None  # what the newest pipeline of several commands prints
-        self._listed: tuple[Part, Listing] | None = None  # the newest substitution that prints names and nothing else
 
     @property
     def commands(self) -> list[CommandFact]:
@@ -218,12 +216,12 @@ class Line:
         for stage, following in zip_longest(pipeline.stages, pipeline.stages[1:]):
             seen = len(commands)
             self.command(stage, state.copy(), inner)
-            names = self._names(stage, seen, inner.names, frame)
+            names = self._outputs.names(stage, seen, inner.names, frame)
             if following is None:
-                self._listing = names
+                self._outputs.listing = names
                 break
             left = thinned(output, commands[seen]) if len(commands) == seen + 1 else None
-            output = self._printed(stage, seen, state) or left
+            output = self._outputs.printed(stage, seen, state) or left
             inner = inner._replace(
                 piped=True,
                 fetched=inner.fetched or any(Operation.NETWORK in fact.operations for fact in commands[seen:]),
@@ -233,34 +231,6 @@ class Line:
                 numbers=isinstance(output, Number) and output.natural,
             )
         return Done(state, state)
-
-    def _names(self, stage: Command, seen: int, names: Listing | None, frame: Frame) -> Listing | None:
-        """The names of files that a stage prints: its own, or what it leaves of those that it is fed."""
-        record = self._record
-        if (names is None and record.listing is None) or len(record.commands) != seen + 1:
-            return None
-        if not isinstance(stage, Simple) or not reads_nothing_else(stage):
-            return None
-        if any((node.fd, node.op) != (2, ">") or literal(node.target) != "/dev/null" for node in stage.redirects):
-            return None
-        # What the line makes, before or the next time around, may be found under another name.
-        if frame.loop is not None or any(fact.access is Access.WRITE for fact in record.paths):
-            return None
-        # So may what it puts into a repository's index, which is no path of the line.
-        if any(Operation.WRITE in fact.operations for fact in record.commands[:seen] if fact.name == "git"):
-            return None
-        if names is not None:
-            return filtered(names, record.commands[seen])
-        return record.listing if record.commands[seen].origin in (Origin.SYSTEM, Origin.USER) else None
-
-    def _printed(self, stage: Command, seen: int, state: State) -> Content:
-        """What a command printed that was listed since `seen`, if it was the only one."""
-        if not isinstance(stage, Simple) or not stage.words or len(self._record.commands) != seen + 1:
-            return None
-        bodies = [literal(node.target) for node in stage.redirects if node.op.startswith("<<")]
-        fed = bodies[0] if len(bodies) == 1 == len(stage.redirects) else None
-        base = state.bases[0] if len(state.bases) == 1 and not state.linked else None
-        return printed(self._record.commands[seen], fed=fed, base=base, path=state.variables.get("PATH"))
 
     # --- what the parts ask for -------------------------------------------------------------------------------------
 
@@ -291,43 +261,13 @@ class Line:
         return _Expansions(self, frame)
 
     def listed(self, part: Part) -> Listing | None:
-        """The names that a substitution prints, if it was followed last and prints these alone."""
-        return self._listed[1] if self._listed is not None and self._listed[0] is part else None
+        return self._outputs.listed(part)
 
     def entry(self, part: Part, state: State) -> Content:
-        """One of the names that a substitution prints, if it was followed last and prints these alone."""
-        if self._listed is None or self._listed[0] is not part or not state.split:
-            return None
-        value = split_up(self._listed[1], self.place, state.bases)
-        return Matching(value, state.bases, tame=True) if value is not None else None
+        return self._outputs.entry(part, state)
 
     def output(self, part: Part, state: State, frame: Frame) -> Content:
-        """Follow the commands of a substitution; what they print, if that is known."""
-        self._listed = None
-        if part.script is None or frame.depth >= MAX_DEPTH:
-            self.doubt("nested too deep")
-            return None
-        seen = len(self._record.commands)
-        self.script(part.script, state.copy(), frame.apart()._replace(depth=frame.depth + 1, whole=False))
-        lists = part.script.lists
-        if len(lists) != 1 or len(lists[0].pipelines) != 1 or lists[0].background:
-            return None
-        stages = lists[0].pipelines[0].stages
-        # INVARIANT: of several lists or pipelines each prints something; of one the last command says what comes out
-        listing = self._names(stages[0], seen, None, frame) if len(stages) == 1 else self._listing
-        self._listed = (part, listing) if listing is not None else None
-        if len(stages) == 1:
-            return self._printed(stages[0], seen, state)
-        # of a pipeline only what its last command prints: a number, if it prints nothing else
-        last = stages[-1]
-        name = literal(last.words[0]) if isinstance(last, Simple) and last.words else None
-        facts = self._record.commands
-        if name is None or not facts or facts[-1].name != name or facts[-1].via != frame.via:
-            return None
-        output = printed(facts[-1], fed=None, base=None)
-        if output is None and len(facts) == seen + len(stages):
-            output = reduce(thinned, facts[seen + 1 :], printed(facts[seen], fed=None, base=None))
-        return None if isinstance(output, str) else output
+        return self._outputs.output(part, state, frame)
 
 
 class _Expansions:

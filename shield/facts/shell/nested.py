@@ -13,7 +13,8 @@ from shield.facts.shell.pathuse import raw_path
 from shield.facts.shell.record import Record
 from shield.facts.shell.scopes import fresh, restored, with_given
 from shield.facts.shell.scripted import Scripted
-from shield.facts.shell.variables import Content, State, join
+from shield.facts.shell.state import State, join
+from shield.facts.shell.variables import Content
 
 __all__ = ["MAX_DEPTH", "NestedCommands"]
 

@@ -10,8 +10,8 @@ from shield.facts.programs.reading import Listing, Reading
 from shield.facts.shell.frame import Call, Frame
 from shield.facts.shell.lookup import Found
 from shield.facts.shell.pathuse import path_facts
+from shield.facts.shell.state import State
 from shield.facts.shell.touched import Touched
-from shield.facts.shell.variables import State
 from shield.types import Access, CommandFact, Dynamic, HostFact, Origin, PathFact
 
 __all__ = ["Record", "TooMuchError"]

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from shield.facts.shell.variables import Content, State, united
+from shield.facts.shell.state import State
+from shield.facts.shell.variables import Content, united
 
 __all__ = ["fresh", "left", "restored", "with_given"]
 

@@ -10,7 +10,7 @@ from shield.facts.shell.frame import Frame
 from shield.facts.shell.grammar.reader import read_line
 from shield.facts.shell.grammar.script import Script
 from shield.facts.shell.record import Record, TooMuchError
-from shield.facts.shell.variables import State
+from shield.facts.shell.state import State
 
 __all__ = ["OneParser", "Scripted"]
 

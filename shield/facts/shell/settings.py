@@ -7,18 +7,9 @@ from shield.facts.shell.content import Shell, calculated, content_of, secret_in
 from shield.facts.shell.environment import Influence, influence
 from shield.facts.shell.expand import expand
 from shield.facts.shell.grammar.script import Assignment
+from shield.facts.shell.state import State
 from shield.facts.shell.tilde import Mode
-from shield.facts.shell.variables import (
-    INTEGER,
-    OWN_VARIABLES,
-    Attribute,
-    Content,
-    Keyed,
-    Listed,
-    Number,
-    Secret,
-    State,
-)
+from shield.facts.shell.variables import INTEGER, OWN_VARIABLES, Attribute, Content, Keyed, Listed, Number, Secret
 
 __all__ = ["Settings"]
 

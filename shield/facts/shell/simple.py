@@ -16,8 +16,9 @@ from shield.facts.shell.grammar.script import Assignment, Command, Part, PartKin
 from shield.facts.shell.pathuse import raw_path
 from shield.facts.shell.record import Record
 from shield.facts.shell.settings import Settings
+from shield.facts.shell.state import State
 from shield.facts.shell.tilde import Mode, is_assignment_like
-from shield.facts.shell.variables import Choice, Content, Secret, State
+from shield.facts.shell.variables import Choice, Content, Secret
 from shield.types import Dynamic
 
 __all__ = ["Simples", "reads_nothing_else"]

@@ -5,7 +5,7 @@ from enum import Enum
 
 from shield.facts.shell.field import escaped
 from shield.facts.shell.grammar.script import LITERAL, Word
-from shield.facts.shell.variables import State
+from shield.facts.shell.state import State
 
 __all__ = ["Mode", "is_assignment_like", "untilded"]
 

@@ -1,14 +1,10 @@
-"""The shell's state as far as a line changes it: what variables may hold, where it may stand, what it was told."""
+"""What a variable of the shell may hold, as far as that is known."""
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
-from shield.facts.programs.exposed import UNKNOWN
 from shield.facts.programs.reading import Value
-from shield.facts.shell.grammar.script import Function
 from shield.types import CONFINED_NAMES
 
 __all__ = [
@@ -22,10 +18,7 @@ __all__ = [
     "Matching",
     "Number",
     "Secret",
-    "State",
     "Token",
-    "join",
-    "joined_bases",
     "known_texts",
     "united",
     "wider",
@@ -33,7 +26,6 @@ __all__ = [
 
 INTEGER = re.compile(r"-?[0-9]+\Z")
 _MAX_CHOICES = 8
-_MAX_BASES = 16
 
 # Variables that bash or the executor sets: their value at any point of a line is not taken from the environment.
 _OWN_VARIABLES_TEXT = """
@@ -41,23 +33,7 @@ _ IFS PWD OLDPWD SHLVL RANDOM SRANDOM SECONDS LINENO UID EUID PPID HOSTNAME HOST
 REPLY DIRSTACK PIPESTATUS FUNCNAME GROUPS SHELLOPTS BASHOPTS OPTIND OPTARG OPTERR EPOCHSECONDS EPOCHREALTIME PS4 PS1
 PS2 PS3 BASH BASHPID COMP_WORDBREAKS HISTCMD MAPFILE COPROC
 """
-# Arrays that bash makes.
-_ARRAYS = ("BASH_REMATCH", "COPROC", "DIRSTACK", "FUNCNAME", "GROUPS", "MAPFILE", "PIPESTATUS")
 OWN_VARIABLES = frozenset(_OWN_VARIABLES_TEXT.split()) | CONFINED_NAMES  # of a confined command only
-
-
-# Set by bash where the environment does not, or by whoever starts it.
-_SET_TEXT = """
-HOME PATH SHELL TERM MAILCHECK LANG USER LOGNAME
-"""
-_SET = frozenset(_SET_TEXT.split()) | OWN_VARIABLES
-_SET_PREFIXES = ("BASH", "COMP_", "READLINE_", "HIST", "EPOCH", "FUNC")
-_PARAMETER = re.compile(r"[1-9][0-9]*\Z")
-
-
-def _elsewhere_set(name: str) -> bool:
-    """Whether bash or the host sets the name, or it is none (`$-`)."""
-    return not name.isidentifier() or name in _SET or name.startswith(_SET_PREFIXES)
 
 
 class Number(NamedTuple):
@@ -115,119 +91,8 @@ class Attribute(Enum):
     CHANGED = "changed"  # what is assigned is not what is kept: other case
 
 
-class _Missing(Enum):
-    MISSING = "missing"
-
-
-_MISSING = _Missing.MISSING
-
 # What a variable holds; None is not known (that it is unset among the rest).
 Content = str | Number | Token | Secret | Choice | Listed | Keyed | Matching | None
-
-
-@dataclass(slots=True)
-class State:
-    """`bases`: where the shell may stand; None among them is anywhere.
-
-    A name that is missing from `variables` is not known, unless it is in `gone`: the line itself unset it. As far as is
-    known nothing sets it while the state is `exact`: nothing ran that may have. `positional` is None where `$1…` are
-    not known: in an exact state, because only the host could have set them. `functions` maps to what a name may have
-    been defined as, None among them: maybe not at all. `fed`: standard input was redirected for what follows. `split`:
-    words are split at blanks, as by default. `globs`: patterns are matched as by default. `vanishing`: one
-    that matches nothing may be no word at all. `inexact`, shared by all copies: why the line is not understood; and so
-    `arrays`: names that may be arrays by now.
-    """
-
-    variables: dict[str, Content]
-    bases: tuple[str | None, ...]
-    linked: bool = False
-    inexact: list[str] = field(default_factory=list)
-    exported: tuple[str, ...] = ()
-    functions: dict[str, tuple[Function | None, ...]] = field(default_factory=dict)
-    positional: tuple[Value, ...] | None = None
-    attributes: dict[str, Attribute] = field(default_factory=dict)
-    fed: bool = False
-    split: bool = True
-    globs: bool = True
-    vanishing: bool = False
-    searched: bool = False  # PATH was given another value in the line
-    entered: bool = False  # and that is because the line entered an environment of the workspace
-    previous: tuple[str | None, ...] = (None,)
-    stack: tuple[tuple[str | None, ...], ...] = ()
-    locals: frozenset[str] = frozenset()
-    exact: bool = True
-    gone: frozenset[str] = frozenset()
-    arrays: set[str] = field(default_factory=lambda: set(_ARRAYS))
-    stood: tuple[str | None, ...] = ()  # where the shell stood when `positional` was given
-
-    def copy(self) -> "State":
-        """For a subshell, or a path that may not be taken."""
-        return State(
-            dict(self.variables),
-            self.bases,
-            self.linked,
-            self.inexact,
-            self.exported,
-            dict(self.functions) if self.functions else {},
-            self.positional,
-            dict(self.attributes) if self.attributes else {},
-            self.fed,
-            self.split,
-            self.globs,
-            self.vanishing,
-            self.searched,
-            self.entered,
-            self.previous,
-            self.stack,
-            self.locals,
-            self.exact,
-            self.gone,
-            self.arrays,
-            self.stood,
-        )
-
-    def give(self, words: tuple[Value, ...]) -> None:
-        """The words become `$1…`, here."""
-        self.positional, self.stood = words, self.bases
-
-    def parameters(self) -> tuple[Value, ...] | None:
-        """`$1…`; names that a pattern or a program found stand for nothing known once the shell has moved."""
-        if self.positional is None or self.stood == self.bases:
-            return self.positional
-        return tuple([value if value.fixed or value.number else _unfound(value) for value in self.positional])
-
-    def doubt(self, reason: str) -> None:
-        if reason not in self.inexact:
-            self.inexact.append(reason)
-
-    def value(self, name: str) -> Content:
-        """What a variable holds; the empty text where it is surely not set."""
-        if name == UNKNOWN[1:]:
-            return None  # by this name stands what is not known, whatever sets it
-        found = self.variables.get(name, _MISSING)
-        if not isinstance(found, _Missing):
-            return found
-        return "" if self.exact and not self.inexact and name in self.gone and not _elsewhere_set(name) else None
-
-    def unset(self, name: str) -> bool:
-        """Whether the line itself unset the variable."""
-        return name not in self.variables and self.value(name) == ""
-
-    def nothing_sets(self, name: str) -> bool:
-        """Whether a variable or parameter is not known only because the host may have set it."""
-        if not self.exact or self.inexact:
-            return False
-        if name in ("@", "*") or _PARAMETER.match(name):
-            return self.positional is None
-        return name not in self.variables and not _elsewhere_set(name)
-
-    def known(self) -> dict[str, str | None]:
-        """Every variable with its text, None where that is not one known text."""
-        return {name: value if isinstance(value, str) else None for name, value in self.variables.items()}
-
-
-def _unfound(value: Value) -> Value:
-    return Value(text=value.text, known=False, many=value.many or value.several)
 
 
 def known_texts(content: Content) -> tuple[str, ...] | None:
@@ -270,71 +135,3 @@ def wider(first: Content, second: Content) -> Content:
     if left is not None and right is not None:
         return Number(left.natural and right.natural, left.several or right.several, left.maybe or right.maybe)
     return None
-
-
-def joined_bases(first: tuple[str | None, ...], second: tuple[str | None, ...]) -> tuple[str | None, ...]:
-    union = tuple(dict.fromkeys((*first, *second)))
-    return union if len(union) <= _MAX_BASES else (None,)
-
-
-def join(first: State | None, second: State | None, *, widen: bool = False) -> State | None:
-    """The state after either. `widen`: differences become what repeating them cannot change any more."""
-    if first is None or second is None or first is second:
-        return first if second is None else second
-    meet = wider if widen else united
-    variables: dict[str, Content] = {}
-    for name, value in first.variables.items():
-        other = second.variables.get(name, _MISSING)
-        if isinstance(other, _Missing):
-            variables[name] = _maybe_unset(value, second.value(name), meet)
-        else:
-            variables[name] = value if value is other else meet(value, other)
-    for name in second.variables.keys() - first.variables.keys():
-        variables[name] = _maybe_unset(second.variables[name], first.value(name), meet)
-    bases = joined_bases(first.bases, second.bases)
-    if widen and bases != first.bases:
-        bases = (None,)
-    functions = dict(first.functions)
-    if first.functions != second.functions:
-        for name in first.functions.keys() | second.functions.keys():
-            bodies = (*first.functions.get(name, (None,)), *second.functions.get(name, (None,)))
-            functions[name] = tuple(dict.fromkeys(bodies))
-    attributes = first.attributes
-    if first.attributes != second.attributes:
-        attributes = {**first.attributes, **second.attributes}
-        attributes.update(
-            (name, Attribute.INTEGER)
-            for name in attributes
-            if Attribute.INTEGER in (first.attributes.get(name), second.attributes.get(name))
-        )
-    return State(
-        variables,
-        bases,
-        first.linked or second.linked,
-        first.inexact,
-        first.exported
-        if first.exported == second.exported
-        else tuple(dict.fromkeys((*first.exported, *second.exported))),
-        functions,
-        first.positional if first.positional == second.positional else None,
-        dict(attributes),
-        first.fed or second.fed,
-        first.split and second.split,
-        first.globs and second.globs,
-        first.vanishing or second.vanishing,
-        first.searched or second.searched,
-        first.entered >= first.searched and second.entered >= second.searched and first.entered | second.entered,
-        joined_bases(first.previous, second.previous),
-        first.stack if first.stack == second.stack else (),
-        first.locals | second.locals,
-        first.exact and second.exact and first.positional == second.positional,
-        # of what is set again, all that matters is that it may not be exported any more
-        (first.gone & second.gone) | ((first.gone | second.gone) & variables.keys()),
-        first.arrays,
-        first.stood if first.stood == second.stood else (),
-    )
-
-
-def _maybe_unset(value: Content, missing: Content, meet: Callable[[Content, Content], Content]) -> Content:
-    """`${x-y}` tells an empty variable from one that is not set."""
-    return None if value == "" else meet(value, missing)

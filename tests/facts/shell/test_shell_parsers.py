@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from shell_shown import shown
+from shield.facts.shell.grammar.ansi_c import ansi_c
 from shield.facts.shell.grammar.parse import defined, parse
 from shield.facts.shell.grammar.reader import STEPS_A_BYTE, read_line, read_within
 from shield.facts.shell.grammar.reader_cursor import Budget
-from shield.facts.shell.grammar.script import Group, Pipeline, RefusedLineError, Script, Simple, ansi_c, literal
+from shield.facts.shell.grammar.script import Group, Pipeline, RefusedLineError, Script, Simple, literal
 from shield.facts.shell.grammar.shfmt import Shfmt, shfmt_binary
 
 SHFMT = Shfmt(shfmt_binary())

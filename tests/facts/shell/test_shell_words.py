@@ -16,8 +16,9 @@ from shield.facts.local import LocalFiles
 from shield.facts.place import Place
 from shield.facts.shell import analyse
 from shield.facts.shell.glob import superset
+from shield.facts.shell.grammar.ansi_c import ansi_c
 from shield.facts.shell.grammar.reader import read_line
-from shield.facts.shell.grammar.script import RefusedLineError, ansi_c
+from shield.facts.shell.grammar.script import RefusedLineError
 from shield.facts.shell.grammar.tree import read_tree
 from shield.types import Dynamic
 

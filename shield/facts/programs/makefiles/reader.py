@@ -4,7 +4,8 @@ import posixpath
 import re
 from collections.abc import Sequence
 
-from shield.facts.programs.exposed import OUTPUT, UNKNOWN
+from shield.facts.programs.exposed import UNKNOWN
+from shield.facts.programs.makefiles.conditions import Conditions
 from shield.facts.programs.makefiles.functions import is_known
 from shield.facts.programs.makefiles.lines import collapsed, joined, top_level, uncommented
 from shield.facts.programs.makefiles.model import Makefile, Rule, Told
@@ -21,9 +22,6 @@ _DEFINE = re.compile(rf"\s*({_MODIFIERS})define\s+(\S+?)\s*(:{{0,3}}|\?|\+|!)?=?
 _UNDEFINE = re.compile(r"\s*(?:override\s+)?undefine\s+(.*)\Z", re.DOTALL)
 _INCLUDE = re.compile(r"\s*(?:-|s)?include\s+(.*)\Z", re.DOTALL)
 _EXPORT = re.compile(r"\s*(un)?export(?:\s+(.*))?\Z")
-_CONDITION = re.compile(r"\s*(ifeq|ifneq|ifdef|ifndef)\b\s*(.*)\Z")
-_OTHERWISE = re.compile(r"\s*else\b\s*(.*)\Z")
-_END = re.compile(r"\s*endif\b")
 _FLAGS = re.compile(
     r"-[Bbeijkmnqrsw]+|-?-?[Rrskw]+|-j\d*|\d+|--(?:always-make|jobs|keep-going|no-[\w-]+|output-sync|quiet|silent|warn[\w-]*"
     r"|environment-overrides|print-directory|check-symlink-times|shuffle)(?:=\w+)?|-O\w*"
@@ -54,8 +52,7 @@ class _Reader:
         self.makefile = Makefile(values)
         self._values = values
         self._told = told
-        self._choices = choices
-        self._decided: dict[tuple[str, str], bool] = {}
+        self._conditions = Conditions(self.makefile, choices)
         self._lines = 0
         self._deep = 0
         winning = {**(told.env if told.overriding else {}), **told.given}
@@ -96,7 +93,7 @@ class _Reader:
                 continue
             raw = collapsed(raw)
             line = uncommented(raw).rstrip()
-            if not line.strip() or self._branch(line, taken):
+            if not line.strip() or self._conditions.follow(line, taken):
                 continue
             defined = _DEFINE.match(line)
             if defined is not None:
@@ -106,44 +103,6 @@ class _Reader:
             elif all(taken):
                 current = self._line(line, current, raw)
         self._deep -= 1
-
-    def _branch(self, line: str, taken: list[bool | None]) -> bool:
-        """Whether the line is of a condition, which it then follows."""
-        found = _CONDITION.match(line)
-        if found is not None:
-            taken.append(self._holds(found[1], found[2]) if all(taken) else None)
-            return True
-        other = _OTHERWISE.match(line) if taken else None
-        if other is not None:
-            before = taken.pop()
-            deeper = _CONDITION.match(other[1])
-            if before is not False or not all(taken):
-                taken.append(None)
-            else:
-                taken.append(self._holds(deeper[1], deeper[2]) if deeper is not None else True)
-            return True
-        if _END.match(line) and taken:
-            taken.pop()
-            return True
-        return False
-
-    def _holds(self, kind: str, text: str) -> bool:
-        if kind in ("ifdef", "ifndef"):
-            first, second = self._values.held.get(self._values.expanded(text).strip(), ("", True))[0], ""
-            equal = kind == "ifndef"
-            if not OUTPUT.fullmatch(first) and first != UNKNOWN:
-                return (first == "") is equal
-        else:
-            first, second = (self._values.expanded(each).strip() for each in _pair(text))
-            equal = kind == "ifeq"
-        if is_known(first + second):
-            return (first == second) is equal
-        key = (self._values.shown(first), self._values.shown(second))
-        if key not in self._decided:
-            at = self.makefile.asked
-            self._decided[key] = self._choices[at] if at < len(self._choices) else True
-            self.makefile.asked += 1
-        return self._decided[key] is equal
 
     def _line(self, line: str, current: list[str] | None, raw: str) -> list[str] | None:
         included = _INCLUDE.match(line)
@@ -289,17 +248,6 @@ class _Reader:
         for name in ("MAKEFLAGS", "GNUMAKEFLAGS", "MFLAGS"):
             makefile.unread |= not all(map(_FLAGS.fullmatch, makefile.plain(name).split()))
         makefile.unread |= values.unread
-
-
-def _pair(text: str) -> tuple[str, str]:
-    """What `ifeq` compares: `(a,b)`, `"a" "b"`."""
-    text = text.strip()
-    if text.startswith("("):
-        inner = text[1:].rpartition(")")[0]
-        comma = top_level(inner, ",")
-        return (inner[:comma], inner[comma + 1 :]) if comma >= 0 else (inner, "")
-    found = re.fullmatch(r"""(?:"([^"]*)"|'([^']*)')\s*(?:"([^"]*)"|'([^']*)')""", text)
-    return (found[1] or found[2] or "", found[3] or found[4] or "") if found is not None else (UNKNOWN, text)
 
 
 def _body(waiting: list[str]) -> str:

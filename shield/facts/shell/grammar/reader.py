@@ -4,7 +4,7 @@ It reads what `bash -c` of bash 5.2 reads, without extended patterns outside `[[
 parsers: they walk the tree of a grammar, this reads characters. What it does not know, or what versions of bash read
 differently, it refuses: a line is understood only where two parsers say the same.
 
-    Cursor → Words → Expansions → SimpleCommands → Conditions → Compounds → Reader
+    Cursor → Words → Expansions → SimpleCommands → Conditions → Reserved → Compounds → Reader
 """
 
 from shield.facts.shell.grammar.reader_compounds import Compounds

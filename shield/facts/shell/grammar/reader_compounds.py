@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 
-from shield.facts.shell.grammar.reader_conditions import Conditions
+from shield.facts.shell.grammar.reader_reserved import Reserved
 from shield.facts.shell.grammar.script import (
     Arithmetic,
     Case,
@@ -24,42 +24,13 @@ from shield.facts.shell.grammar.script import (
 
 __all__ = ["Compounds"]
 
-_RESERVED = re.compile(
-    r"(?:!|\[\[|\]\]|[{}]|if|then|else|elif|fi|for|while|until|do|done|case|esac|select|function|in|coproc|time)"
-    r"(?=[ \t\n|&;<>()]|\Z|\\\n)"
-)
-_CLOSING = frozenset({"then", "else", "elif", "fi", "do", "done", "esac", "}"})
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?=[ \t\n;]|\Z)")
 _FUNCTION = re.compile(r"([A-Za-z_][A-Za-z0-9_.:+@-]*)[ \t]*\([ \t]*\)")
 _FUNCTION_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:+@-]*(?=[ \t\n(])")
 _PARENTHESES = re.compile(r"[ \t]*\([ \t]*\)")
 
 
-class Compounds(Conditions):
-    def reserved(self) -> str:
-        """The reserved word that stands here, where one is recognised; empty if none does."""
-        match = _RESERVED.match(self.text, self.at)
-        if match is None:
-            return ""
-        if self.text.startswith("\\\n", match.end()):
-            after = self.past_continuations(match.end())
-            if self.text[after : after + 1] not in ("", " ", "\t", "\n"):
-                raise RefusedLineError("line continuation within a word")
-        return match[0]
-
-    def closing(self) -> str:
-        word = self.reserved()
-        return word if word in _CLOSING else ""
-
-    def option(self, text: str) -> bool:
-        """`text` stands here as a word."""
-        after = self.past_continuations(self.at + len(text))
-        follows = self.text[after : after + 2]
-        ended = follows[:1] in ("", " ", "\t", "\n", ";", "|", "&") or (
-            follows[:1] in ("<", ">") and follows[1:] != "("
-        )
-        return self.text.startswith(text, self.at) and ended
-
+class Compounds(Reserved):
     def command(self) -> Command:
         self.budget.spend()
         word = self.reserved()
@@ -106,11 +77,6 @@ class Compounds(Conditions):
         found = read()
         self.depth -= 1
         return found
-
-    def keyword(self, word: str) -> None:
-        if self.reserved() != word:
-            raise RefusedLineError(f"`{word}` is missing")
-        self.at += len(word)
 
     def body(self) -> Script:
         """The commands of a compound: at least one."""

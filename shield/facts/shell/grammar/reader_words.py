@@ -3,17 +3,9 @@
 import re
 from abc import abstractmethod
 
+from shield.facts.shell.grammar.ansi_c import ansi_c
 from shield.facts.shell.grammar.reader_cursor import META, Cursor
-from shield.facts.shell.grammar.script import (
-    LITERAL,
-    Part,
-    PartKind,
-    RefusedLineError,
-    Script,
-    Word,
-    ansi_c,
-    joined,
-)
+from shield.facts.shell.grammar.script import LITERAL, Part, PartKind, RefusedLineError, Script, Word, joined
 
 __all__ = ["Words"]
 

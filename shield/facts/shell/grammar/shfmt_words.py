@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from copy import copy
 from typing import Any, Self
 
+from shield.facts.shell.grammar.ansi_c import ansi_c
 from shield.facts.shell.grammar.script import (
     LITERAL,
     MAX_DEPTH,
@@ -20,7 +21,6 @@ from shield.facts.shell.grammar.script import (
     RefusedLineError,
     Script,
     Word,
-    ansi_c,
     joined,
 )
 

@@ -5,7 +5,8 @@ from abc import ABC, abstractmethod
 
 import tree_sitter
 
-from shield.facts.shell.grammar.script import LITERAL, MAX_DEPTH, AndOr, Part, PartKind, Script, Word, ansi_c, joined
+from shield.facts.shell.grammar.ansi_c import ansi_c
+from shield.facts.shell.grammar.script import LITERAL, MAX_DEPTH, AndOr, Part, PartKind, Script, Word, joined
 
 __all__ = ["WORDS", "TreeWords"]
 

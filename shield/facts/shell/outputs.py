@@ -1,0 +1,93 @@
+"""What commands print that the line goes on with: substitutions, and what a stage of a pipeline gives the next one."""
+
+from functools import reduce
+
+from shield.facts.programs.listing import filtered, split_up
+from shield.facts.programs.reading import Listing
+from shield.facts.shell.frame import Frame, Walk
+from shield.facts.shell.grammar.script import MAX_DEPTH, Command, Part, Simple, literal
+from shield.facts.shell.printed import printed, thinned
+from shield.facts.shell.record import Record
+from shield.facts.shell.simple import reads_nothing_else
+from shield.facts.shell.state import State
+from shield.facts.shell.variables import Content, Matching
+from shield.types import Access, Operation, Origin
+
+__all__ = ["Outputs"]
+
+
+class Outputs:
+    """Of one line. `listing`: what the newest pipeline of several commands prints."""
+
+    def __init__(self, walk: Walk, record: Record) -> None:
+        self._walk = walk
+        self._record = record
+        self.listing: Listing | None = None
+        self._listed: tuple[Part, Listing] | None = None  # the newest substitution that prints names and nothing else
+
+    def names(self, stage: Command, seen: int, names: Listing | None, frame: Frame) -> Listing | None:
+        """The names of files that a stage prints: its own, or what it leaves of those that it is fed."""
+        record = self._record
+        if (names is None and record.listing is None) or len(record.commands) != seen + 1:
+            return None
+        if not isinstance(stage, Simple) or not reads_nothing_else(stage):
+            return None
+        if any((node.fd, node.op) != (2, ">") or literal(node.target) != "/dev/null" for node in stage.redirects):
+            return None
+        # What the line makes, before or the next time around, may be found under another name.
+        if frame.loop is not None or any(fact.access is Access.WRITE for fact in record.paths):
+            return None
+        # So may what it puts into a repository's index, which is no path of the line.
+        if any(Operation.WRITE in fact.operations for fact in record.commands[:seen] if fact.name == "git"):
+            return None
+        if names is not None:
+            return filtered(names, record.commands[seen])
+        return record.listing if record.commands[seen].origin in (Origin.SYSTEM, Origin.USER) else None
+
+    def printed(self, stage: Command, seen: int, state: State) -> Content:
+        """What a command printed that was listed since `seen`, if it was the only one."""
+        if not isinstance(stage, Simple) or not stage.words or len(self._record.commands) != seen + 1:
+            return None
+        bodies = [literal(node.target) for node in stage.redirects if node.op.startswith("<<")]
+        fed = bodies[0] if len(bodies) == 1 == len(stage.redirects) else None
+        base = state.bases[0] if len(state.bases) == 1 and not state.linked else None
+        return printed(self._record.commands[seen], fed=fed, base=base, path=state.variables.get("PATH"))
+
+    def listed(self, part: Part) -> Listing | None:
+        """The names that a substitution prints, if it was followed last and prints these alone."""
+        return self._listed[1] if self._listed is not None and self._listed[0] is part else None
+
+    def entry(self, part: Part, state: State) -> Content:
+        """One of the names that a substitution prints, if it was followed last and prints these alone."""
+        if self._listed is None or self._listed[0] is not part or not state.split:
+            return None
+        value = split_up(self._listed[1], self._walk.place, state.bases)
+        return Matching(value, state.bases, tame=True) if value is not None else None
+
+    def output(self, part: Part, state: State, frame: Frame) -> Content:
+        """Follow the commands of a substitution; what they print, if that is known."""
+        self._listed = None
+        if part.script is None or frame.depth >= MAX_DEPTH:
+            self._walk.doubt("nested too deep")
+            return None
+        seen = len(self._record.commands)
+        self._walk.script(part.script, state.copy(), frame.apart()._replace(depth=frame.depth + 1, whole=False))
+        lists = part.script.lists
+        if len(lists) != 1 or len(lists[0].pipelines) != 1 or lists[0].background:
+            return None
+        stages = lists[0].pipelines[0].stages
+        # INVARIANT: of several lists or pipelines each prints something; of one the last command says what comes out
+        listing = self.names(stages[0], seen, None, frame) if len(stages) == 1 else self.listing
+        self._listed = (part, listing) if listing is not None else None
+        if len(stages) == 1:
+            return self.printed(stages[0], seen, state)
+        # of a pipeline only what its last command prints: a number, if it prints nothing else
+        last = stages[-1]
+        name = literal(last.words[0]) if isinstance(last, Simple) and last.words else None
+        facts = self._record.commands
+        if name is None or not facts or facts[-1].name != name or facts[-1].via != frame.via:
+            return None
+        output = printed(facts[-1], fed=None, base=None)
+        if output is None and len(facts) == seen + len(stages):
+            output = reduce(thinned, facts[seen + 1 :], printed(facts[seen], fed=None, base=None))
+        return None if isinstance(output, str) else output
