@@ -17,6 +17,7 @@ from shield.facts.programs.javascript.program import NODE
 from shield.facts.programs.mention import mention
 from shield.facts.programs.model import Use
 from shield.facts.programs.perl_proof import perl_proven, plain_operand, plain_split
+from shield.facts.programs.php_proof import php_proven
 from shield.facts.programs.python.program import PYTHON
 from shield.facts.programs.reading import Nested, NestedKind, Value
 from shield.facts.programs.startup import STARTED, Start, start_of
@@ -88,6 +89,8 @@ def _interpreter(call: Invocation) -> bool:
     inline = any(option.value is Use.CODE for option, _ in call.arguments.given)
     if call.name == "perl" and _perl_tells(call):
         return True
+    if call.name == "php" and _php_looks(call):
+        return True
     # An option that is not known, or that loads a module or changes files in place, may bring code along.
     brings = call.arguments.has("-i", "-M", "-m", "-S", "-B", "-R", "-E", "-a")
     brings |= any(option.name == "-d" and not _sets_limit(call, value) for option, value in call.arguments.given)
@@ -116,6 +119,40 @@ _LIMITS = re.compile(
 def _sets_limit(call: Invocation, value: Value | None) -> bool:
     """`php -d memory_limit=1G`: a setting that names no file. perl's `-d` is another."""
     return call.name == "php" and value is not None and value.fixed and _LIMITS.fullmatch(value.text) is not None
+
+
+def _php_looks(call: Invocation) -> bool:
+    """`php -l FILE`, which compiles and runs nothing, `php -m`, and code that only computes; settings and extensions
+    are those of the installation."""
+    given = [(option.name, value) for option, value in call.arguments.given if option.name != "-n"]
+    steered = any(name.startswith("PHP") for name in call.context.place.env)
+    if len(given) != 1 or call.arguments.foreign or call.reading.loose or steered:
+        return False
+    name, value = given[0]
+    files = [*([value] if value is not None else []), *call.operands]
+    if name == "-r":
+        return _php_tells(call, value)
+    if name != "-l" and (name != "-m" or files):
+        return False
+    if any(word.fixed and "://" in word.text for word in files):
+        return False  # a stream of its own, such as `php://stdin` or an archive's
+    call.reading.runs = RunsCode.NONE
+    call.reading.operations = {Operation.READ}
+    for word in files:
+        call.reading.path(word, Access.READ)
+    return True
+
+
+def _php_tells(call: Invocation, code: Value | None) -> bool:
+    """`php -r`: where the code surely does no more than compute, print and read what it names."""
+    proof = php_proven(code.text) if code is not None and code.fixed and not call.operands else None
+    if proof is None:
+        return False
+    call.reading.runs = RunsCode.NONE
+    call.reading.operations = {Operation.EXECUTE}
+    for text in proof.reads:
+        call.reading.path(Value(text=text, head=text), Access.READ)
+    return True
 
 
 _PERL_QUIET = frozenset(f"-{letter}" for letter in "npawleEFi01234567")
