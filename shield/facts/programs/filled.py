@@ -62,8 +62,11 @@ def filled_script(words: Sequence[Value], mark: str, named: Value) -> list[Value
     shell, option, script = (word.text for word in words[:3])
     if shell.removeprefix("/usr").removeprefix("/bin/") not in _SHELLS or _SCRIPT.fullmatch(option) is None:
         return None
+    # elsewhere it would name the shell, or its script
+    if not mark or any(mark in word.text for word in (*words[:2], *words[3:])) or _OTHERWISE.search(script):
+        return None
     pieces = script.split(mark)
-    if len(pieces) == 1 or not mark or any(mark in word.text for word in words[3:]) or _OTHERWISE.search(script):
+    if len(pieces) == 1:
         return None
     given = list(words[3:]) or [Value(text=shell, head=shell)]
     if any(word.several or word.many for word in given):

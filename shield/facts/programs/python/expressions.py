@@ -98,31 +98,39 @@ class Expressions:
             if generator.is_async:
                 raise RefusedError
             self.target(generator.target)
-            self.looped(generator.iter)
+            self.looped(generator.target, generator.iter)
             self._all(generator.ifs)
         self._all(results)
 
-    def looped(self, node: ast.expr) -> None:
+    def looped(self, target: ast.expr, node: ast.expr) -> None:
         """What a loop goes through: a walk through a tree, or a value."""
-        match node:
-            case ast.Call(func=ast.Name(id="enumerate"), args=[inner], keywords=[]):
-                self.looped(inner)
-            case _ if (roots := self.files.trees.walked(node)) is not None:
+        trees = self.files.trees
+        match target, node:
+            case ast.Tuple(elts=[ast.Name(), inner_target]), ast.Call(
+                func=ast.Name(id="enumerate"), args=[inner], keywords=[]
+            ) if trees.items(inner) is not None:
+                self.looped(inner_target, inner)
+            case _ if (roots := trees.walked(node)) is not None:
+                if not trees.holds_walk(target):
+                    raise RefusedError
                 self.files.walk(Tree(roots, Gives.TEXTS))
-            case _ if self.files.trees.items(node) is not None:
-                self._walk(node)
+            case _ if (tree := trees.items(node)) is not None:
+                # INVARIANT: a path object is had by a name that is no value, or not at all
+                if tree.gives is Gives.PATHS and not trees.is_path(target):
+                    raise RefusedError
+                self.walked(node)
             case _:
                 self.shown(node)
 
-    def _walk(self, node: ast.expr) -> None:
+    def walked(self, node: ast.expr) -> None:
         """A walk, or what puts it in order or leaves some of it out."""
         match node:
             case ast.Name():
                 pass
             case ast.Call(func=ast.Name(), args=[inner]) if not self.names.dotted(node.func):
-                self._walk(inner)
+                self.walked(inner)
             case ast.Subscript(value=inner, slice=index):
-                self._walk(inner)
+                self.walked(inner)
                 self.value(index)
             case ast.ListComp(generators=generators) | ast.GeneratorExp(generators=generators):
                 self._comprehension([], generators)
@@ -172,7 +180,7 @@ class Expressions:
             self.value(function)
         for argument in node.args:
             if name in _LOOKS and self.files.trees.items(_unstarred(argument)) is not None:
-                self._walk(_unstarred(argument))
+                self.walked(_unstarred(argument))
             elif name in _SHOWS or (isinstance(function, ast.Attribute) and function.attr == "join"):
                 self.shown(argument)
             else:

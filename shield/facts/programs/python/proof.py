@@ -109,7 +109,7 @@ class _Checker(Expressions):
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if name in self.files.path_names:
                 # a path object of a known name, which is seen where it is used
                 if self.files.trees.items(value) is not None:
-                    self.looped(value)
+                    self.walked(value)
             case ast.Assign() if (kept := self.files.trees.is_pruned(node)) is not None:
                 for test in kept.generators[0].ifs:
                     self.value(test)
@@ -130,7 +130,7 @@ class _Checker(Expressions):
                 self.optional(value)
             case ast.For(target=target, iter=items, body=body, orelse=other):
                 self.target(target)
-                self.looped(items)
+                self.looped(target, items)
                 self._block(body, other)
             case ast.While(test=test, body=body, orelse=other) | ast.If(test=test, body=body, orelse=other):
                 self.value(test)

@@ -210,6 +210,13 @@ class Trees:
         found = self.entry(top, depth + 1)
         return found if found is not None and found.gives is Gives.TEXTS else None
 
+    def holds_walk(self, target: ast.expr) -> bool:
+        """Whether this takes what `os.walk` gives apart, each part by a name of its own: the lists are no values."""
+        match target:
+            case ast.Tuple(elts=[ast.Name(id=top), ast.Name(id=folders), ast.Name(id=files)]):
+                return top in self._entries and {folders, files} <= self._items.keys()
+        return False
+
     def is_path(self, node: ast.expr) -> bool:
         """Whether this is a path object of a walk, or made of one without a look at any file."""
         match node:
