@@ -1,8 +1,8 @@
-"""A name of a file that `find` or `xargs -I` puts into the script of a shell: `sh -c 'wc -l {}'`.
+"""A name of a file that `xargs -I` puts into the script of a shell: `sh -c 'wc -l {}'`.
 
 Where no name that it can be holds a character that a shell reads otherwise than as a part of a word, the script does
 with it what it would do with a parameter of that value. Whoever attacks this should look for a place in a script where
-the two differ, and for a name that was not looked at.
+the two differ, and for a name that was not looked at: what the line itself makes before is no list of names.
 """
 
 import re
@@ -15,7 +15,7 @@ from shield.facts.place import Place
 from shield.facts.programs.git.names import tracked_names
 from shield.facts.programs.reading import Listing, Value
 
-__all__ = ["filled_script", "plain_names", "plain_trees"]
+__all__ = ["filled_script", "plain_names"]
 
 _SHELLS = frozenset(("bash", "dash", "sh"))
 _SCRIPT = re.compile(r"-[eux]*c")
@@ -30,7 +30,7 @@ _BEFORE = (" ", "\t", "\n", '"', "/", "=", ":", "<", ">")
 _NEVER_BEHIND = ("(", "[", "{", "=")
 
 
-def plain_trees(roots: Sequence[Value], place: Place, bases: Sequence[str | None]) -> bool:
+def _plain_trees(roots: Sequence[Value], place: Place, bases: Sequence[str | None]) -> bool:
     """Whether a shell reads every name beneath `roots` as a part of a word."""
     for root in roots:
         if not root.fixed or _PLAIN.fullmatch(root.text) is None or root.text.startswith("-"):
@@ -45,7 +45,7 @@ def plain_trees(roots: Sequence[Value], place: Place, bases: Sequence[str | None
 def plain_names(listing: Listing, place: Place, bases: Sequence[str | None]) -> bool:
     """The same of all names that are listed."""
     if listing.index_file is None:
-        return plain_trees(listing.roots, place, bases)
+        return _plain_trees(listing.roots, place, bases)
     names = tracked_names(listing.index_file, listing.within, place)
     return names is not None and not any(_is_lively(name) for name in names)
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from shield.facts.beneath import Look
-from shield.facts.programs.filled import filled_script, plain_names, plain_trees
+from shield.facts.programs.filled import filled_script, plain_names
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.listing import linked, printed_by_find, taken_apart
 from shield.facts.programs.model import Use
@@ -157,14 +157,12 @@ def _find_exec(
 ) -> list[Value]:
     """One `-exec` and its command. `elsewhere`: it is started in the directory of each entry, wherever that is."""
     command: list[Value] = []
-    written: list[Value] = []
     while words:
         word = words.pop(0)
         if word.fixed and word.text == ";":
             break
         if word.fixed and word.text == "+" and command and command[-1].roots is not None:
             break
-        written.append(word)
         if not word.fixed and word.many:
             call.reading.loose = True
         if "{}" in word.text:
@@ -184,10 +182,6 @@ def _find_exec(
         command.append(word)
     if elsewhere:
         call.reading.unknown.append("what the command finds in each directory that it is started in is not known")
-    script = filled_script(written, "{}", Value(text="{}", head="/", roots=roots, look=look, bare=""))
-    context = call.context
-    if script is not None and not elsewhere and plain_trees(roots, context.place, context.bases):
-        command = script
     call.command(command)
     return words
 

@@ -70,6 +70,7 @@ def ruby_proven(code: str) -> RubyProof | None:
         return None
     reads: list[str] = []
     looks: list[str] = []
+    assigned = _assigned(code)
     at, valued = 0, False
     while at < len(code):
         if match := _SPACE.match(code, at):
@@ -93,7 +94,7 @@ def ruby_proven(code: str) -> RubyProof | None:
         elif match := _LABEL.match(code, at):
             valued = False
         elif match := _NAME.match(code, at):
-            if match[0] not in _OWN | _WORDS:
+            if match[0] not in _WORDS and match[0] not in assigned:
                 return None
             valued = match[0] in _OWN | _VALUES or match[0].startswith("RUBY_")
         elif match := _SIGN.match(code, at):
@@ -103,6 +104,13 @@ def ruby_proven(code: str) -> RubyProof | None:
         at = match.end()
     plain = all(name and "\\" not in name and "\0" not in name and name[0] not in "|~" for name in (*reads, *looks))
     return RubyProof(tuple(reads), tuple(looks)) if plain else None
+
+
+def _assigned(code: str) -> frozenset[str]:
+    """Names of the code's own that it gives a value: any other name would be a call."""
+    given = set(re.findall(r"\b([a-z_]+)\s*[-+*]?=(?![=~>])", code))
+    given.update(name for block in re.findall(r"\|([\w\s,]*)\|", code) for name in re.split(r"[\s,]+", block))
+    return frozenset(given & _OWN)
 
 
 def _plain_value(code: str, at: int) -> re.Match[str] | None:

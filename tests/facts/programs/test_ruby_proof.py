@@ -36,6 +36,8 @@ REFUSED = [
     "JSON.load('x')", "YAML.load('x')", "Marshal.load('x')", "x.y", "puts gets", "$0 = 'x'", "$: << 'x'", "$LOAD_PATH.push('x')",
     "__send__('x')", "DATA.read", "puts ARGF.read", "::Kernel.exec('x')", "[].class.class_eval('x')", "/#{system(1)}/", "x = 1; x /system('id')/",
     "x = 1\n% \" +system(\"d\")+ '\" '",
+    "x",
+    "x 'a'",
     "puts / system('d') /1", "puts /= system('d') /1", "p ?\"+system(\"d\")+''+'\"'", "p(% \" +system(\"d\")+ '\" ')", "p ?\"",
     "x = 4; puts x / 2 / 1", "p(%w)", "puts 1 # x", "=begin\n=end", "[1].each_entry(:x) { }", "[1].to_enum(:system)", "URI.open('https://x.example')", "exit",
 ]  # fmt: skip
