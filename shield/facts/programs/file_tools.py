@@ -233,18 +233,13 @@ _TREE_MIXED = re.compile(r"-(?!-)(?!\w*L\d+\Z)\w*[LPIHTo]\w")
 
 
 def _shown(call: Invocation) -> bool:
-    """ls, du, tree and fd: with this option they go where links lead."""
+    """ls, du and tree: with this option they go where links lead."""
     operands, arguments = list(call.operands), call.arguments
     name = call.name.rpartition("/")[2]
     if name == "tree":
         follows = arguments.has("-l")
         if any(word.fixed and _TREE_MIXED.match(word.text) for word in call.words):
             call.reading.caution()
-    elif name.startswith("fd"):
-        shifted = bool(arguments.spilt) or (bool(operands) and operands[0].several)
-        lone = [Value(text=".", head=".")] if len(operands) == 1 else []
-        operands = [*operands, *lone] if shifted else operands[1:]
-        follows = arguments.has("-L", "--follow")
     else:
         follows = call.recursive and arguments.has("-L", "--dereference")
     for operand in operands or [Value(text=".", head=".")]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from shield.facts.beneath import Look
+from shield.facts.programs.filled import filled_script, plain_names
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.listing import linked, printed_by_find, taken_apart
 from shield.facts.programs.model import Use
@@ -205,7 +206,10 @@ def _xargs(call: Invocation) -> bool:
     named = _named(call)
     counted = call.context.numbers and not (call.arguments.foreign or call.arguments.has(*_OTHERWISE))
     if marks:
-        call.command([_filled(word, marks, _NUMBER if counted else named) for word in words])
+        call.command(
+            _script(call, words, marks, named)
+            or [_filled(word, marks, _NUMBER if counted else named) for word in words]
+        )
     if not appends:
         return True
     if named is None:
@@ -215,6 +219,15 @@ def _xargs(call: Invocation) -> bool:
         call.command(list(words))  # of an empty list it is started once, without a name
     call.command([*words, named])
     return True
+
+
+def _script(call: Invocation, words: list[Value], marks: list[str], named: Value | None) -> list[Value] | None:
+    """A shell with the names in its script, where that is the same as a parameter."""
+    context = call.context
+    if named is None or context.names is None or len(marks) != 1 or call.arguments.has("-J"):
+        return None
+    filled = filled_script(words, marks[0], named)
+    return filled if filled is not None and plain_names(context.names, context.place, context.bases) else None
 
 
 def _marks(call: Invocation) -> tuple[list[str], bool]:

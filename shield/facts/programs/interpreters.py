@@ -17,8 +17,10 @@ from shield.facts.programs.javascript.program import NODE
 from shield.facts.programs.mention import mention
 from shield.facts.programs.model import Use
 from shield.facts.programs.perl_proof import perl_proven, plain_operand, plain_split
+from shield.facts.programs.php_proof import php_proven
 from shield.facts.programs.python.program import PYTHON
 from shield.facts.programs.reading import Nested, NestedKind, Value
+from shield.facts.programs.ruby_proof import ruby_proven
 from shield.facts.programs.startup import STARTED, Start, start_of
 from shield.types import Access, Operation, RunsCode
 
@@ -88,6 +90,8 @@ def _interpreter(call: Invocation) -> bool:
     inline = any(option.value is Use.CODE for option, _ in call.arguments.given)
     if call.name == "perl" and _perl_tells(call):
         return True
+    if (call.name == "php" and _php_looks(call)) or (call.name == "ruby" and _ruby_tells(call)):
+        return True
     # An option that is not known, or that loads a module or changes files in place, may bring code along.
     brings = call.arguments.has("-i", "-M", "-m", "-S", "-B", "-R", "-E", "-a")
     brings |= any(option.name == "-d" and not _sets_limit(call, value) for option, value in call.arguments.given)
@@ -116,6 +120,69 @@ _LIMITS = re.compile(
 def _sets_limit(call: Invocation, value: Value | None) -> bool:
     """`php -d memory_limit=1G`: a setting that names no file. perl's `-d` is another."""
     return call.name == "php" and value is not None and value.fixed and _LIMITS.fullmatch(value.text) is not None
+
+
+def _php_looks(call: Invocation) -> bool:
+    """`php -l FILE`, which compiles and runs nothing, `php -m`, and code that only computes; settings and extensions
+    are those of the installation."""
+    given = [(option.name, value) for option, value in call.arguments.given if option.name != "-n"]
+    steered = any(name.startswith("PHP") for name in call.context.place.env)
+    if len(given) != 1 or call.arguments.foreign or call.reading.loose or steered:
+        return False
+    name, value = given[0]
+    files = [*([value] if value is not None else []), *call.operands]
+    if name == "-r":
+        return _php_tells(call, value)
+    if name != "-l" and (name != "-m" or files):
+        return False
+    if any(word.fixed and "://" in word.text for word in files):
+        return False  # a stream of its own, such as `php://stdin` or an archive's
+    call.reading.runs = RunsCode.NONE
+    call.reading.operations = {Operation.READ}
+    for word in files:
+        call.reading.path(word, Access.READ)
+    return True
+
+
+def _php_tells(call: Invocation, code: Value | None) -> bool:
+    """`php -r`: where the code surely does no more than compute, print and read what it names."""
+    proof = php_proven(code.text) if code is not None and code.fixed and not call.operands else None
+    if proof is None:
+        return False
+    call.reading.runs = RunsCode.NONE
+    call.reading.operations = {Operation.EXECUTE}
+    for text in proof.reads:
+        call.reading.path(Value(text=text, head=text), Access.READ)
+    return True
+
+
+_RUBY_QUIET = frozenset(("-e", "-l", "-n", "-p", "-r", "-w"))
+_RUBY_LIBRARY = frozenset(("date", "json", "set", "time"))
+
+
+def _ruby_tells(call: Invocation) -> bool:
+    """`ruby -e`, `-ne` and `-pe`: where the code surely does no more than compute, print and read what it names."""
+    reading, arguments = call.reading, call.arguments
+    codes = arguments.values("-e")
+    plain = all(option.name in _RUBY_QUIET for option, _ in arguments.given)
+    library = all(value.fixed and value.text in _RUBY_LIBRARY for value in arguments.values("-r"))
+    steered = any(name.startswith(("RUBY", "GEM_", "BUNDLE")) for name in call.context.place.env)
+    if not codes or not all(code.fixed for code in codes) or arguments.foreign or reading.loose or steered:
+        return False
+    proof = ruby_proven("\n".join(code.text for code in codes)) if plain and library else None
+    if proof is None or any(not word.fixed or word.text.startswith("|") for word in call.operands):
+        return False
+    reading.runs = RunsCode.NONE
+    reading.operations = {Operation.EXECUTE}
+    for word in call.operands if arguments.has("-n", "-p") else ():
+        reading.path(word, Access.READ)
+    for text in proof.reads:
+        reading.path(Value(text=text, head=text), Access.READ)
+    for text in proof.looks:
+        lead = re.split(r"[*?\[{]", text, maxsplit=1)[0].rpartition("/")
+        top = lead[0] or lead[1] or "."
+        reading.path(Value(text=top, head=top), Access.LIST, recursive=True)
+    return True
 
 
 _PERL_QUIET = frozenset(f"-{letter}" for letter in "npawleEFi01234567")

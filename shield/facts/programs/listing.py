@@ -19,7 +19,16 @@ from shield.facts.programs.git.names import tracked_names
 from shield.facts.programs.reading import Listing, Value
 from shield.types import CommandFact, Origin, RunsCode
 
-__all__ = ["filtered", "linked", "printed_by_find", "printed_by_grep", "printed_by_walk", "split_up", "taken_apart"]
+__all__ = [
+    "filtered",
+    "linked",
+    "printed_by_fd",
+    "printed_by_find",
+    "printed_by_grep",
+    "printed_by_walk",
+    "split_up",
+    "taken_apart",
+]
 
 _ODD = frozenset(" \t\n\v\f\r'\"\\")
 _GLOB = frozenset("*?[(")  # the last for `shopt -s extglob`
@@ -34,6 +43,14 @@ _FIND_TESTS_TEXT = """
 -a -and -o -or ! ( )
 """
 _FIND_TESTS = frozenset(_FIND_TESTS_TEXT.split())
+# What fd may be told besides.
+_FD_TESTS_TEXT = """
+-H -I -u -s -i -g -F -L -p -0 -1 -d -t -e -E -S -j -x -X --hidden --no-ignore --no-ignore-vcs --no-ignore-parent
+--unrestricted --case-sensitive --ignore-case --glob --regex --fixed-strings --follow --full-path --print0 --prune
+--one-file-system --xdev --max-depth --min-depth --exact-depth --type --extension --exclude --size --changed-within
+--changed-before --threads --max-results --exec --exec-batch
+"""
+_FD_TESTS = frozenset(_FD_TESTS_TEXT.split())
 _FILTERS = {
     "grep": frozenset(("-v", "-i", "-E", "-F", "-w", "-x", "-z", "-iv", "-vi", "-vE", "-Ev", "-iE", "-vF", "-Fv")),
     "head": frozenset(("-z",)),
@@ -75,6 +92,13 @@ def printed_by_walk(flags: Sequence[str], roots: Sequence[Value], listing: Listi
     if not known.issuperset(flags) or not _plain_roots(roots):
         return None
     return _from_here(listing._replace(nul=not {"-0", "--null"}.isdisjoint(flags)))
+
+
+def printed_by_fd(flags: Sequence[str], roots: Sequence[Value], listing: Listing) -> Listing | None:
+    """What fd(1) prints, or hands to a command of its own."""
+    if not _FD_TESTS.issuperset(flags) or not _plain_roots(roots):
+        return None
+    return _from_here(listing._replace(nul=not {"-0", "--print0"}.isdisjoint(flags)))
 
 
 def _from_here(listing: Listing) -> Listing:

@@ -30,6 +30,8 @@ _NETCAT_VALUE = frozenset(
 def _netcat(call: Invocation) -> bool:
     """nc, telnet and kin: `HOST PORT`, or `-U PATH`."""
     reading = call.reading
+    if _probes(call):
+        return True
     reading.caution()
     words, operands = list(call.words), []
     while words:
@@ -59,6 +61,28 @@ def _netcat(call: Invocation) -> bool:
         reading.hosts.append(operands[0])
     else:
         reading.unknown.append(f"who talks to `{call.name}` is not known")
+    return True
+
+
+_PROBES = re.compile(r"(?:-[nv46]*z[nv46]*|-[nv46]+|-w ?\d+| )+")
+
+
+def _probes(call: Invocation) -> bool:
+    """`nc -z HOST PORT`: it connects, sends nothing and says whether that went well."""
+    texts = [word.text for word in call.words]
+    options = " ".join(texts[:-2])
+    if len(texts) < 3 or not all(word.fixed for word in call.words) or call.name not in ("nc", "ncat", "netcat"):
+        return False
+    if (
+        not _PROBES.fullmatch(options)
+        or "z" not in options
+        or not re.fullmatch(r"[A-Za-z0-9.:-]*[A-Za-z0-9]", texts[-2])
+    ):
+        return False
+    if texts[-2].startswith("-") or not texts[-1].isdigit():
+        return False
+    call.reading.operations = {Operation.NETWORK}
+    call.reading.hosts.append(endpoint(texts[-2], texts[-1]))
     return True
 
 

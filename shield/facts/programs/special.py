@@ -7,9 +7,11 @@ from types import MappingProxyType
 
 from shield.facts.programs.administration import ADMINISTRATION
 from shield.facts.programs.archives import ARCHIVES
+from shield.facts.programs.clients import CLIENTS
 from shield.facts.programs.composed import COMPOSED
 from shield.facts.programs.connected import CONNECTED
 from shield.facts.programs.editors import EDITORS
+from shield.facts.programs.fd import FD
 from shield.facts.programs.file_tools import FILE_TOOLS
 from shield.facts.programs.finders import FINDERS
 from shield.facts.programs.frameworks import FRAMEWORKS
@@ -27,6 +29,7 @@ from shield.facts.programs.pyproject import PYPROJECT
 from shield.facts.programs.queries import QUERIES
 from shield.facts.programs.reading import Value
 from shield.facts.programs.revealing import REVEALING
+from shield.facts.programs.sessions import SESSIONS
 from shield.facts.programs.stored import STORED
 from shield.facts.programs.toolchain import TOOLCHAIN
 from shield.facts.programs.tracing import TRACING
@@ -118,6 +121,9 @@ SPECIALS: Mapping[str, Special] = MappingProxyType(
         **CONNECTED,
         **EDITORS,
         **FILE_TOOLS,
+        **CLIENTS,
+        **FD,
+        **SESSIONS,
         **FINDERS,
         **FRAMEWORKS,
         **GIT,

@@ -81,15 +81,6 @@ def _parallel(call: Invocation) -> bool:
     return True
 
 
-def _session(call: Invocation) -> bool:
-    """A terminal of its own, or a server that starts what it is told to, now or later: what can be seen is listed."""
-    call.reading.run(RunsCode.INLINE)
-    call.reading.unknown.append(f"what `{call.name[:80]}` starts outlives the command")
-    call.reading.code |= any(not word.fixed for word in call.words)
-    call.reading.nested += command_among(call.name, call.words, lines=True)
-    return True
-
-
 def _script(call: Invocation) -> bool:
     """script(1) of util-linux: `-c STRING` for a shell, and where what it prints is kept; as on a BSD, a command may
     stand behind that. Without one it is a shell that reads what it is fed."""
@@ -195,7 +186,6 @@ WRAPPING: Mapping[str, Special] = MappingProxyType(
         "code": _code,
         "wrap_environment": wrap_environment,
         "env": env,
-        "session": _session,
         "parallel": _parallel,
         "script": _script,
         "elsewhere": _elsewhere,

@@ -79,7 +79,7 @@ class Calls:
 
     def _body(self, body: Function, call: Call, state: State, frame: Frame) -> Done:
         before = state.copy()
-        state.positional = call.words[1:]
+        state.give(call.words[1:])
         state.locals = frozenset()
         with_given(call.contents, state)
         returns = Jumps()

@@ -19,6 +19,8 @@ from shield.facts.shell.grammar.script import (
     Group,
     If,
     Loop,
+    Part,
+    PartKind,
     RedirectNode,
     Test,
 )
@@ -44,6 +46,8 @@ class Control:
         if frame.whole and isinstance(node, Loop) and frame.names is not None:
             return self._lines(node, frame.names, state, frame._replace(whole=False, opened=None))
         frame = frame._replace(whole=False, opened=None)
+        if isinstance(node, Loop) and (process := _fed_by(node)) is not None:
+            return self._fed_lines(node, process, state, frame)
         if isinstance(node, Function | Coprocess) or not node.redirects:
             return self._followed(node, state, frame)
         before = state.copy()
@@ -172,6 +176,14 @@ class Control:
 
         return self._repeat(state, once, frame)
 
+    def _fed_lines(self, node: Loop, process: Part, state: State, frame: Frame) -> Done:
+        """The same where they come from `< <(…)`, beside which the loop runs."""
+        before = state.copy()
+        frame = self._redirected(node.redirects, state, frame)
+        names, bare = self._walk.listed(process), node._replace(redirects=())
+        done = self._loop(bare, state, frame) if names is None else self._lines(bare, names, state, frame)
+        return Done(done.success, join(done.failure, before))
+
     def _counting(self, node: Counting, state: State, frame: Frame) -> Done:
         shell = self._walk.shell(frame)
         calculated(node.first, state, shell)
@@ -240,3 +252,12 @@ class Control:
             ends = joined_ends(ends, after)
             falling = after.either if clause.end != ";;" else None
         return ends
+
+
+def _fed_by(node: Loop) -> Part | None:
+    """The one process that feeds the loop."""
+    if len(node.redirects) != 1 or node.redirects[0].op != "<" or node.redirects[0].fd not in (None, 0):
+        return None
+    target = node.redirects[0].target
+    only = target[0] if len(target) == 1 else None
+    return only if only is not None and only.kind is PartKind.PROCESS and only.text.startswith("<") else None

@@ -147,7 +147,7 @@ def _shift(words: tuple[Value, ...], state: State) -> None:
     count = int(words[0].text) if words and words[0].fixed and words[0].text.isdigit() else None if words else 1
     if state.positional is None:
         return
-    if count is None or any(value.many for value in state.positional):
+    if count is None or any(value.many or value.several for value in state.positional):
         state.positional, state.exact = None, False
     elif count <= len(state.positional):
         state.positional = state.positional[count:]

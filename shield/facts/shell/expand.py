@@ -150,7 +150,7 @@ def _list(part: Part, state: State, fields: Fields) -> None:
         values = tuple(Value(text=item, head=item) for item in array.items) if isinstance(array, Listed) else None
         star = parameter.index[0].text == "*"
     else:
-        values = state.positional
+        values = state.parameters()
         star = (parameter.name if parameter is not None else part.text) == "*"
     held = state.variables.get(parameter.name) if parameter is not None else None
     if isinstance(held, Secret):

@@ -32,7 +32,8 @@ class Items:
         """What the loop's variable becomes, one after the other, and whether it surely does; None and what is common
         to all where they are not known or too many."""
         if node.words is None:
-            return None if state.positional is None else self._contents(state.positional, state, frame), None
+            given = state.parameters()
+            return None if given is None else self._contents(given, state, frame), None
         found: list[_Item] = []
         whole = True
         secret: Content = None
@@ -66,6 +67,8 @@ class Items:
                 out.extend((item, False) for item in self._matches(value, state, frame))
             elif value.number:
                 out.append((Number(natural=True), not value.many))
+            elif value.roots is not None:
+                out.append((Matching(value._replace(many=False, unset=None), state.bases), False))
             else:
                 return None
         return out

@@ -7,7 +7,7 @@ from itertools import zip_longest
 from shield.facts.paths import resolve_path
 from shield.facts.place import Place
 from shield.facts.programs.model import Model
-from shield.facts.programs.reading import Reading, Value
+from shield.facts.programs.reading import Listing, Reading, Value
 from shield.facts.shell.calls import Calls
 from shield.facts.shell.content import Shell, content_of
 from shield.facts.shell.control import Control
@@ -260,6 +260,9 @@ class Line:
 
     def shell(self, frame: Frame) -> Shell:
         return _Expansions(self, frame)
+
+    def listed(self, part: Part) -> Listing | None:
+        return self._outputs.listed(part)
 
     def entry(self, part: Part, state: State) -> Content:
         return self._outputs.entry(part, state)

@@ -2,6 +2,7 @@
 
 import re
 
+from shield.facts.programs.reading import Value
 from shield.facts.shell.environment import may_be_secret
 from shield.facts.shell.grammar.script import LITERAL, Parameter, PartKind, Word
 from shield.facts.shell.state import State
@@ -18,23 +19,15 @@ def value_of(name: str, state: State) -> Content:
     """What `$name` stands for."""
     if name == "PWD":
         return state.bases[0] if len(state.bases) == 1 and not state.linked else None
-    positional = state.positional
+    positional = state.parameters()
     if positional is not None and any(value.many for value in positional):
         positional = None
     if name.isdigit():
-        place = int(name)
-        if positional is None or place == 0:
-            return None
-        if place > len(positional):
-            return ""
-        value = positional[place - 1]
-        if value.pattern is not None:
-            return Matching(value, state.bases)
-        return value.text if value.fixed else _NATURAL if value.number else None
+        return None if positional is None or int(name) == 0 else _parameter_at(int(name), positional, state)
     if name in ("@", "*"):
         fixed = positional is not None and all(value.fixed for value in positional)
         return " ".join(value.text for value in positional) if fixed and positional is not None else None
-    if name == "#" and positional is not None and all(value.pattern is None for value in positional):
+    if name == "#" and positional is not None and not any(value.several for value in positional):
         return str(len(positional))
     if name in _NUMBERS:
         return Number(natural=True, maybe=name == "!")
@@ -44,6 +37,18 @@ def value_of(name: str, state: State) -> Content:
     if isinstance(found, Listed):
         return found.items[0] if found.items else ""
     return None if isinstance(found, Keyed) else found
+
+
+def _parameter_at(place: int, positional: tuple[Value, ...], state: State) -> Content:
+    """`$1…`; behind one that may be several words, any may be any of these."""
+    if any(value.several for value in positional[: place - 1]):
+        return None
+    if place > len(positional):
+        return ""
+    value = positional[place - 1]
+    if value.several:
+        return Matching(value, state.bases)
+    return value.text if value.fixed else _NATURAL if value.number else None
 
 
 def secret_in(word: Word, state: State) -> Secret | None:

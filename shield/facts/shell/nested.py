@@ -80,7 +80,7 @@ class NestedCommands:
             script_frame = frame.apart()._replace(functions=True, calls=(), fed=None, opened=None)
             started = fresh(inner, contents, place.env)
             started.exact = False  # its parameters are not always known
-            started.positional = nested.given
+            started.positional, started.stood = nested.given, state.bases
             started.handed |= contents.keys()
             self._scripted.add(nested, started, script_frame, self._record)
             return Done(state, state)
@@ -96,7 +96,7 @@ class NestedCommands:
             return self._within(script.text, nested, inner, frame, contents)
         frame = frame.apart()._replace(calls=())
         inner = fresh(inner, contents, place.env)
-        inner.positional = nested.words[2:]
+        inner.positional, inner.stood = nested.words[2:], state.bases
         inner.exact &= _KEEPING.issuperset(frame.via) and not frame.elsewhere and not nested.started
         if nested.started:
             inner.variables = {name: _left(name, text, place.env) for name, text in inner.variables.items()}
@@ -117,7 +117,7 @@ class NestedCommands:
         if sourced:
             frame = frame._replace(body=returns, loop=None)
             if nested.words[2:]:
-                state.positional = nested.words[2:]
+                state.give(nested.words[2:])
         done = self._walk.text(text, state, frame)
         for state_left in returns.states:
             done = Done(join(done.success, state_left), join(done.failure, state_left))
@@ -125,7 +125,7 @@ class NestedCommands:
         for end in done:
             after = end.copy() if end is not None else None
             if after is not None and sourced and nested.words[2:]:
-                after.positional = before.positional
+                after.positional, after.stood = before.positional, before.stood
             ends.append(after and restored(after, before, contents))
         return Done(*ends)
 

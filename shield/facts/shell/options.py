@@ -11,12 +11,12 @@ def set_options(words: tuple[Value, ...], state: State) -> None:
     for index, word in enumerate(words):
         text = word.text if word.fixed else ""
         if text == "--":
-            state.positional = words[index + 1 :]
+            state.give(words[index + 1 :])
             return
         if not text.startswith(("-", "+")):
             if index and words[index - 1].text.endswith("o"):
                 continue
-            state.positional = words[index:]
+            state.give(words[index:])
             return
         if "f" in text:
             state.globs = False

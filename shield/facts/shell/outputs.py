@@ -53,6 +53,10 @@ class Outputs:
         base = state.bases[0] if len(state.bases) == 1 and not state.linked else None
         return printed(self._record.commands[seen], fed=fed, base=base, path=state.variables.get("PATH"))
 
+    def listed(self, part: Part) -> Listing | None:
+        """The names that a substitution prints, if it was followed last and prints these alone."""
+        return self._listed[1] if self._listed is not None and self._listed[0] is part else None
+
     def entry(self, part: Part, state: State) -> Content:
         """One of the names that a substitution prints, if it was followed last and prints these alone."""
         if self._listed is None or self._listed[0] is not part or not state.split:

@@ -176,8 +176,9 @@ def _names_commit(words: tuple[str, ...]) -> bool:
             return bool(_REVISION.match(first) and _REVISION.match(second))
         case ("branch", "--show-current"):
             return True
-        case ("rev-list", "--count" | "-1" | "--max-count=1", revision):
-            return bool(_REVISION.match(revision))
+        case ("rev-list", "--count" | "-1" | "--max-count=1", revision, *rest):
+            return bool(_REVISION.match(revision)) and rest[:1] in ([], ["--"])
         case ("log", "-1", "--format=%H" | "--format=%h" | "--pretty=%H" | "--pretty=%h", *rest):
-            return len(rest) <= 1 and all(_REVISION.match(word) for word in rest)
+            revisions = rest[: rest.index("--")] if "--" in rest else rest
+            return len(revisions) <= 1 and all(_REVISION.match(word) for word in revisions)
     return False

@@ -21,7 +21,7 @@ def restored(state: State, before: State, contents: Mapping[str, Content]) -> St
 
 def left(state: State, before: State, contents: Mapping[str, Content]) -> State:
     """After a function: its parameters are gone, and what was local to it on some way there may be."""
-    state.positional = before.positional
+    state.positional, state.stood = before.positional, before.stood
     for name in state.locals | contents.keys():
         state.variables[name] = united(before.value(name), state.value(name))
     state.locals = before.locals

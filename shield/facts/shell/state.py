@@ -71,6 +71,7 @@ class State:
     gone: frozenset[str] = frozenset()
     arrays: set[str] = field(default_factory=lambda: set(_ARRAYS))
     handed: frozenset[str] = frozenset()  # what the script was given in its environment, and gives on
+    stood: tuple[str | None, ...] = ()  # where the shell stood when `positional` was given
 
     def copy(self) -> "State":
         """For a subshell, or a path that may not be taken."""
@@ -96,7 +97,18 @@ class State:
             self.gone,
             self.arrays,
             self.handed,
+            self.stood,
         )
+
+    def give(self, words: tuple[Value, ...]) -> None:
+        """The words become `$1…`, here."""
+        self.positional, self.stood = words, self.bases
+
+    def parameters(self) -> tuple[Value, ...] | None:
+        """`$1…`; names that a pattern or a program found stand for nothing known once the shell has moved."""
+        if self.positional is None or self.stood == self.bases:
+            return self.positional
+        return tuple([value if value.fixed or value.number else _unfound(value) for value in self.positional])
 
     def doubt(self, reason: str) -> None:
         if reason not in self.inexact:
@@ -126,6 +138,10 @@ class State:
     def known(self) -> dict[str, str | None]:
         """Every variable with its text, None where that is not one known text."""
         return {name: value if isinstance(value, str) else None for name, value in self.variables.items()}
+
+
+def _unfound(value: Value) -> Value:
+    return Value(text=value.text, known=False, many=value.many or value.several)
 
 
 def joined_bases(first: tuple[str | None, ...], second: tuple[str | None, ...]) -> tuple[str | None, ...]:
@@ -188,6 +204,7 @@ def join(first: State | None, second: State | None, *, widen: bool = False) -> S
         (first.gone & second.gone) | ((first.gone | second.gone) & variables.keys()),
         first.arrays,
         first.handed | second.handed,
+        first.stood if first.stood == second.stood else (),
     )
 
 

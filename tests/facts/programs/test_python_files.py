@@ -73,7 +73,7 @@ REFUSED = [
     "import os; f = os.remove; f('a')", "import os; list(map(os.remove, ['a']))", "import os; os.rename('a', 'b')", "import os; os.symlink('a', 'b')", "import shutil; shutil.move('a', 'b')",
     "import shutil; shutil.copy('a', 'b')", "import os; os.chdir('/'); os.remove('a')", "import os; os.makedirs(name='a')", "import os; os.mkdir('a', n)", "import functools, os; functools.partial(os.remove, 'a')()",
     "import xml.etree.ElementTree as E; E.parse('a').write('b')", "from xml.etree.ElementTree import parse; parse('a').write('b')", "import xml.etree.ElementTree; xml.etree.ElementTree.parse('a').write('b')",
-    "import json, app; json.dump(1, open('a', 'w'))", "import tempfile", "import shutil; shutil.which('x')", "import shutil as s; s.os.remove('a')", "import pathlib; pathlib.os.remove('a')",
+    "import json, app; json.dump(1, open('a', 'w'))", "import tempfile", "import shutil; shutil.disk_usage('x')", "import shutil as s; s.os.remove('a')", "import pathlib; pathlib.os.remove('a')",
     # a name that leads elsewhere once the code has changed something
     "import os; os.remove('l'); os.mkdir('l'); open('l/../../x')", "open('a/../b', 'w')", "from pathlib import Path; Path('a/../../b').unlink()", "open('x', 'w'); open('./a/..')",
     # the names would be too many

@@ -16,6 +16,7 @@ from shield.facts.made import MadeFile
 from shield.facts.programs.python.allowed import BUILTINS, METHODS, MODULES, SHADOWS
 from shield.facts.programs.python.alone import may_shadow, runs_alone
 from shield.facts.programs.python.files import FILE_NAMES, FileUse
+from shield.facts.programs.python.installed import READERS
 from shield.facts.programs.python.proof import proven
 from shield.types import Access, Operation, RunsCode
 
@@ -86,7 +87,7 @@ REFUSED = [
     "import collections; collections._sys", "import os; os.popen('x')", "import os; [*map(os.remove, ['x'])]", "match 1:\n case print(): pass",
     "(x for x in []).gi_frame.f_builtins", "ｅval('1')", "print(1)\r__import__('os')", "import os.path as p; p.os.system('x')",
     "from json import __builtins__", "import json; json.__builtins__", "a = b = print.__call__", "del print", "global eval", "exit.__class__",
-    "import codecs; codecs.open('x','w')", "import zoneinfo; zoneinfo.ZoneInfo('x')",
+    "import codecs; codecs.open('x','w')", "import zoneinfo; zoneinfo.reset_tzpath(['x'])",
     "import ast; ast.parse('x is 1', '/etc/shadow')", "import ast; ast.parse('x is 1', filename='/etc/shadow')", "import ast; ast.parse(*['x', 'y'])",
     "import ast; ast.parse('x', **{'filename': 'y'})", "import ast; [*map(ast.parse, ['x is 1'], ['/etc/shadow'])]", "import ast; p = ast.parse",
     "from ast import parse; p = parse", "raise SyntaxError('x', ('/etc/shadow', 1, 1, None))", "try: pass\nexcept (SyntaxError, f()): pass",
@@ -94,7 +95,7 @@ REFUSED = [
     "import xml.etree.ElementTree as E; e = E.ParseError", "from xml.etree.ElementTree import ParseError\ntry: pass\nexcept (ParseError,): pass",
     "import importlib.util; importlib.util.find_spec('a.b')", "import importlib.util; importlib.util.find_spec(x)", "import importlib.util as u; [*map(u.find_spec, ['a.b'])]",
     "import importlib.util as u; u.spec_from_file_location('a', 'a.py')", "import warnings; warnings.warn_explicit('x', UserWarning, '/etc/shadow', 1)",
-    "import platform; f = platform.system", "import platform; platform.platform(1)", "import sqlite3; sqlite3.connect('x')", "import ssl; ssl.get_server_certificate(('x', 1))",
+    "import platform; f = platform.system", "import platform; platform.platform(1)", "import sqlite3; sqlite3.connect(x)", "import ssl; ssl.get_server_certificate(('x', 1))",
     "import email.utils; email.utils.make_msgid()", "import email.utils; email.utils.socket", "import tokenize; tokenize.open('x')", "import gzip; gzip.open('x')",
     "import json; json.__path__", "import json; json.dumps.__doc__", "import json; json.decoder.__file__",
     "import typing; typing.get_type_hints(print)", "import collections.abc; collections.abc.sys", "import signal; signal.signal(2, print)", "import os; os.uname().system",
@@ -165,7 +166,7 @@ def test_every_listed_name_exists_or_is_of_another_version():
         if found.returncode == 0:
             missing += [f"{module}.{name}" for name in ast.literal_eval(found.stdout)]
     assert set(missing) <= {"itertools.batched", "math.cbrt", "math.exp2", "datetime.UTC", "math.sumprod"}, missing
-    for name in FILE_NAMES - {"open"}:
+    for name in FILE_NAMES - READERS - {"open"}:
         module, _, last = name.rpartition(".")
         assert hasattr(importlib.import_module(module), last), name
 
@@ -279,7 +280,8 @@ OWN = {
         ("import app; print(app.__version__)", RunsCode.WORKSPACE), ("from app.util import f; print(f(3))", RunsCode.WORKSPACE),
         ("import tool; tool.main(['a'])", RunsCode.WORKSPACE), ("from lib import x; x.go().to(1)", RunsCode.WORKSPACE),
         ("import numpy; print(numpy.__version__)", RunsCode.WORKSPACE), ("import numpy as np; print(np.__file__)", RunsCode.WORKSPACE),
-        ("import numpy; print(numpy.zeros(3))", RunsCode.INLINE), ("import requests; requests.get('http://x')", RunsCode.INLINE),
+        ("import numpy; print(numpy.zeros(3))", RunsCode.WORKSPACE), ("import numpy; numpy.load('x')", RunsCode.INLINE),
+        ("import requests; requests.get('http://x')", RunsCode.INLINE),
         ("import app; app.os.system('id')", RunsCode.INLINE), ("from app import os; os.system('id')", RunsCode.INLINE),
         ("import app, os; os.system('id')", RunsCode.INLINE), ("import app; eval('1')", RunsCode.INLINE),
         ("import app; (x for x in []).gi_frame.f_builtins", RunsCode.INLINE), ("import app; app._x", RunsCode.INLINE),

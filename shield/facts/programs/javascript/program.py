@@ -42,6 +42,7 @@ def _node(call: Invocation) -> bool:
     return True
 
 
+_TYPES = frozenset(("commonjs", "module"))
 _NODE_QUIET = frozenset(("-e", "--eval", "-p", "--print"))
 
 
@@ -49,7 +50,10 @@ def _node_tells(call: Invocation) -> bool:
     """`node -e`, `-p`: where the code surely does no more than compute, print and read what it names."""
     reading, context = call.reading, call.context
     codes = [value for option, value in call.arguments.given if option.value is Use.CODE]
-    plain = all(option.name in _NODE_QUIET for option, _ in call.arguments.given)
+    plain = all(
+        option.name in _NODE_QUIET or (option.name == "--input-type" and value is not None and value.text in _TYPES)
+        for option, value in call.arguments.given
+    )
     if len(codes) != 1 or codes[0] is None or not (codes[0].fixed and plain) or call.arguments.foreign or reading.loose:
         return False
     proof = node_proven(codes[0].text) if call.name in ("node", "nodejs") else None
@@ -62,6 +66,8 @@ def _node_tells(call: Invocation) -> bool:
         reading.path(Value(text=text, head=text), Access.READ)
     for text in proof.looks:
         reading.path(Value(text=text, head=text), Access.LIST)
+    for text in proof.writes:
+        reading.path(Value(text=text, head=text), Access.WRITE)
     for text in proof.requires:
         # a link in its place, or a directory, would be run by what it leads to
         reading.path(Value(text=text, head=text), Access.EXECUTE)

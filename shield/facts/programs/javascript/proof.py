@@ -14,14 +14,24 @@ __all__ = ["NodeProof", "node_proven"]
 _MAX_CODE = 2_000
 _QUOTED = r"(?:'((?:[^'\\\n]|\\[nt'])*)'|\"((?:[^\"\\\n]|\\[nt\"])*)\")"
 _REQUIRE = rf"require\s*\(\s*{_QUOTED}\s*\)"
-_READS = re.compile(
-    r"require\s*\(\s*['\"](?:node:)?fs['\"]\s*\)\s*\.\s*(readFileSync|existsSync)\s*\("
-    rf"\s*{_QUOTED}\s*(?:,\s*['\"](?:utf-?8|ascii|base64|hex|latin1)['\"]\s*)?\)"
+# To code on the line the modules of node stand under their own names, too (node(1), `-e`).
+_FS = r"(?:require\s*\(\s*['\"](?:node:)?fs['\"]\s*\)|fs)\s*\.\s*"
+_CODING = r"(?:,\s*(?:CODING|\{\s*encoding\s*:\s*CODING\s*\})\s*)?".replace(
+    "CODING", r"['\"](?:utf-?8|ascii|base64|hex|latin1)['\"]"
+)
+_READS = re.compile(rf"{_FS}(readFileSync|existsSync|readdirSync|statSync)\s*\(\s*{_QUOTED}\s*{_CODING}\)")
+_FED = re.compile(rf"{_FS}readFileSync\s*\(\s*0\s*{_CODING}\)|process\s*\.\s*stdin\s*\.\s*(?:on|setEncoding)\b")
+_WRITES = re.compile(rf"{_FS}(?:writeFileSync|appendFileSync)\s*\(\s*{_QUOTED}\s*,")
+_BROUGHT = re.compile(
+    r"(?:(?:const|let|var)\s+(fs|os|path)\s*=\s*require\s*\(\s*['\"](?:node:)?\1['\"]\s*\)"
+    r"|import\s+(?:\*\s*as\s+)?(fs|os|path)\s+from\s*['\"](?:node:)?\2['\"])"
 )
 _MODULES = re.compile(
-    r"require\s*\(\s*['\"](?:node:)?(?:"
-    r"os['\"]\s*\)\s*\.\s*(?:cpus|totalmem|freemem|platform|arch|release|type|EOL|hostname|uptime)"
-    r"|path['\"]\s*\)\s*\.\s*(?:join|basename|dirname|extname|resolve|relative|normalize|sep))\b"
+    r"(?:require\s*\(\s*['\"](?:node:)?os['\"]\s*\)|os)"
+    r"\s*\.\s*(?:cpus|totalmem|freemem|platform|arch|release|type|EOL|hostname|uptime)\b"
+    r"|(?:require\s*\(\s*['\"](?:node:)?path['\"]\s*\)|path)"
+    r"\s*\.\s*(?:join|basename|dirname|extname|resolve|relative|normalize|sep)\b"
+    r"|Buffer\s*\.\s*(?:from|byteLength)\b"
 )
 _DATA = re.compile(_REQUIRE)
 _PROCESS = re.compile(
@@ -61,7 +71,8 @@ getMonth getDate getDay getHours getMinutes getSeconds toLocaleString toLocaleDa
 atan2 cbrt ceil cos exp floor hypot log10 log2 max min pow random round sign sin sqrt tan trunc PI E EPSILON
 MAX_SAFE_INTEGER MIN_SAFE_INTEGER MAX_VALUE MIN_VALUE isInteger isSafeInteger version versions name dependencies
 devDependencies scripts engines main type description license node v8 uv openssl modules rss heapUsed heapTotal
-exports author workspaces message data items id title value result results status code count total url path key user
+exports author workspaces on isFile isDirectory mtime mtimeMs
+message data items id title value result results status code count total url path key user
 users
 """
 _MEMBERS = frozenset(_MEMBERS_TEXT.split())
@@ -69,11 +80,12 @@ _MEMBERS = frozenset(_MEMBERS_TEXT.split())
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeProof:
-    """Files that the code reads, that it looks for, and those of JSON that it requires, as it names them."""
+    """Files that the code reads, that it looks for or writes, and those of JSON that it requires, as it names them."""
 
     reads: tuple[str, ...]
     looks: tuple[str, ...]
     requires: tuple[str, ...]
+    writes: tuple[str, ...]
 
 
 _NEVER_TEXT = """
@@ -85,6 +97,7 @@ events fs http http2 https inspector net os path perf_hooks punycode querystring
 string_decoder sys test timers tls trace_events tty url util v8 vm wasi worker_threads zlib
 """
 _NEVER = frozenset(_NEVER_TEXT.split())
+_BRINGS = frozenset(("fs", "os", "path"))
 # Reserved words behind which a bracket begins a list; `of` and `let` are names, too.
 _LIST_FOLLOWS = frozenset(("const", "in", "new", "return", "typeof", "var"))
 
@@ -95,7 +108,8 @@ def node_proven(code: str) -> NodeProof | None:
     if len(code) > _MAX_CODE or not code.isascii() or "<!--" in code or "-->" in code:
         return None
     bare = _STRING.sub("''", code)
-    own = {name for found in _DECLARED.findall(bare) for part in found for name in re.split(r"[\s,]+", part) if name}
+    given = [name for found in _DECLARED.findall(bare) for part in found for name in re.split(r"[\s,]+", part) if name]
+    own = set(given) - _BRINGS
     if any(name in _NEVER | _GLOBALS or not (name[0].islower() or name[0] in "_$") for name in own):
         # INVARIANT: a name of the code's own is no other's, wherever it stands.
         return None
@@ -105,9 +119,17 @@ def node_proven(code: str) -> NodeProof | None:
     while reader.at < len(code):
         if not reader.step():
             return None
-    if any(not name or "\\" in name or "\0" in name for name in (*reader.reads, *reader.looks)):
+    # INVARIANT: a name of a module is given to it and nothing else
+    if any(given.count(name) != reader.brought.count(name) for name in _BRINGS):
         return None
-    return NodeProof(reads=tuple(reader.reads), looks=tuple(reader.looks), requires=tuple(reader.requires))
+    if any(not name or "\\" in name or "\0" in name for name in (*reader.reads, *reader.looks, *reader.writes)):
+        return None
+    return NodeProof(
+        reads=tuple(reader.reads),
+        looks=tuple(reader.looks),
+        requires=tuple(reader.requires),
+        writes=tuple(reader.writes),
+    )
 
 
 def _has_method(bare: str) -> bool:
@@ -133,6 +155,8 @@ class _Tokens:
         self.reads: list[str] = []
         self.looks: list[str] = []
         self.requires: list[str] = []
+        self.writes: list[str] = []
+        self.brought: list[str] = []  # names that modules get, but for those that are imported
         self._code = code
         self._own = own
         self._valued = False
@@ -147,7 +171,13 @@ class _Tokens:
         elif match := _READS.match(code, at):
             (self.reads if match[1] == "readFileSync" else self.looks).append(match[2] or match[3] or "")
             self._go(match, valued=True)
-        elif match := _MODULES.match(code, at) or _PROCESS.match(code, at):
+        elif match := _WRITES.match(code, at):
+            self.writes.append(match[1] or match[2] or "")
+            self._go(match, valued=False)
+        elif match := _BROUGHT.match(code, at):
+            self.brought += [match[1]] if match[1] else []
+            self._go(match, valued=True)
+        elif (match := _FED.match(code, at)) or (match := _MODULES.match(code, at) or _PROCESS.match(code, at)):
             self._go(match, valued=True)
         elif match := _DATA.match(code, at):
             return self._required(match)

@@ -38,8 +38,8 @@ _METHODS_TEXT = """
 add append args as_integer_ratio attrib bit_count bit_length capitalize casefold cells center clear code colno combine
 conjugate copy count ctime date day days decode denominator difference digest discard doc elements encode end endswith
 errno expandtabs extend find findall findtext fromhex fromisoformat fromkeys fromordinal fromtimestamp fullmatch get
-group groupdict groups hex hexdigest hostname hour imag index insert intersection is_integer isalnum isalpha isascii
-isdecimal isdigit isdisjoint isidentifier islower isnumeric isoformat isocalendar isoweekday isprintable isspace
+getroot group groupdict groups hex hexdigest hostname hour imag index insert intersection is_integer isalnum isalpha
+isascii isdecimal isdigit isdisjoint isidentifier islower isnumeric isoformat isocalendar isoweekday isprintable isspace
 issubset issuperset istitle isupper items iter itertext join key keys lastgroup lastindex lineno ljust lower lstrip
 major maketrans match micro microsecond microseconds min max minor minute month most_common msg name netloc now
 numerator params partition parse_args password path pattern pop popitem popleft port pos quantize query ratio read
@@ -53,6 +53,10 @@ returncode stderr stdout
 asname attr body col_offset decorator_list end_lineno func id keywords module names origin targets
 get_matching_blocks get_opcodes quick_ratio
 broadcast_address compressed exploded hosts is_global is_loopback is_multicast is_private netmask network_address
+cursor description fetchall fetchmany fetchone row_factory
+defaults getboolean getfloat getint has_option has_section options sections
+namelist infolist getinfo testzip getnames getmembers filename file_size compress_size
+critical debug error info setLevel warning
 num_addresses overlaps prefixlen subnet_of subnets supernet with_prefixlen machine nodename sysname
 """
 METHODS = frozenset(_METHODS_TEXT.split())
@@ -74,18 +78,22 @@ codecs: BOM_UTF16_BE BOM_UTF16_LE BOM_UTF8 decode encode
 collections: ChainMap Counter OrderedDict defaultdict deque namedtuple
 collections.abc: Callable Hashable Iterable Iterator Mapping MutableMapping Sequence Set Sized
 colorsys: hls_to_rgb hsv_to_rgb rgb_to_hls rgb_to_hsv rgb_to_yiq yiq_to_rgb
-contextlib: suppress
+configparser: ConfigParser NoOptionError NoSectionError ParsingError RawConfigParser
+contextlib: closing suppress
 copy: copy deepcopy
 csv: DictReader DictWriter QUOTE_ALL QUOTE_MINIMAL QUOTE_NONE QUOTE_NONNUMERIC field_size_limit reader writer
 datetime: UTC date datetime time timedelta timezone
 decimal: Context Decimal InvalidOperation ROUND_CEILING ROUND_DOWN ROUND_FLOOR ROUND_HALF_DOWN ROUND_HALF_EVEN
   ROUND_HALF_UP ROUND_UP getcontext localcontext
+dataclasses: asdict astuple fields
 difflib: SequenceMatcher context_diff get_close_matches ndiff unified_diff
 email.utils: formataddr formatdate parseaddr parsedate parsedate_to_datetime
+dis:
 errno: EACCES EAGAIN ECONNREFUSED EEXIST EINTR EINVAL EIO EISDIR ENOENT ENOTDIR ENOTEMPTY EPERM EPIPE errorcode
 fnmatch: filter fnmatch fnmatchcase translate
 fractions: Fraction
 functools: cmp_to_key lru_cache partial reduce
+glob: escape has_magic
 gzip: compress decompress
 hashlib: algorithms_available algorithms_guaranteed blake2b blake2s md5 new pbkdf2_hmac scrypt sha1 sha224 sha256
   sha384 sha3_224 sha3_256 sha3_384 sha3_512 sha512
@@ -95,6 +103,7 @@ html: escape unescape
 importlib.metadata: PackageNotFoundError version
 importlib.util:
 io: BytesIO StringIO
+inspect: cleandoc isbuiltin isclass isfunction ismodule
 ipaddress: AddressValueError IPv4Address IPv4Network IPv6Address IPv6Network collapse_addresses ip_address ip_interface
   ip_network summarize_address_range
 itertools: accumulate batched chain combinations combinations_with_replacement compress count cycle dropwhile
@@ -102,6 +111,7 @@ itertools: accumulate batched chain combinations combinations_with_replacement c
 json: JSONDecodeError dump dumps load loads
 keyword: iskeyword kwlist softkwlist
 locale: getlocale getpreferredencoding
+logging: CRITICAL DEBUG ERROR INFO WARNING critical debug error getLogger info warning
 lzma: compress decompress
 math: acos acosh asin asinh atan atan2 atanh ceil comb copysign cos cosh degrees dist e erf erfc exp expm1 fabs
   factorial floor fmod frexp fsum gamma gcd hypot inf isclose isfinite isinf isnan isqrt lcm ldexp lgamma log log10
@@ -122,10 +132,10 @@ re: A ASCII DOTALL I IGNORECASE M MULTILINE S VERBOSE X compile error escape fin
   split sub subn
 secrets: choice randbelow randbits token_bytes token_hex token_urlsafe
 shlex: join quote split
-shutil:
+shutil: get_terminal_size which
 signal: SIGHUP SIGINT SIGKILL SIGPIPE SIGTERM SIGUSR1 SIGUSR2 Signals strsignal
 site: getsitepackages getuserbase getusersitepackages
-sqlite3: sqlite_version sqlite_version_info
+sqlite3: DatabaseError Error OperationalError Row sqlite_version sqlite_version_info
 ssl: HAS_TLSv1_3 OPENSSL_VERSION OPENSSL_VERSION_INFO
 stat: S_IMODE S_IRGRP S_IROTH S_IRUSR S_IRWXG S_IRWXO S_IRWXU S_ISDIR S_ISLNK S_ISREG S_IWUSR S_IXUSR filemode
 statistics: fmean geometric_mean harmonic_mean mean median median_grouped median_high median_low mode multimode pstdev
@@ -150,8 +160,12 @@ urllib.parse: parse_qs parse_qsl quote quote_from_bytes quote_plus unquote unquo
   urlencode urljoin urlparse urlsplit urlunparse urlunsplit
 uuid: NAMESPACE_DNS NAMESPACE_OID NAMESPACE_URL UUID uuid3 uuid4 uuid5
 warnings: catch_warnings filterwarnings resetwarnings simplefilter warn
+tarfile: TarError
 xml.etree.ElementTree: fromstring tostring
+yaml: BaseLoader CSafeLoader SafeLoader YAMLError dump dump_all safe_dump safe_dump_all safe_load safe_load_all
+zipfile: BadZipFile
 zlib: adler32 compress crc32 decompress
+zoneinfo: ZoneInfo ZoneInfoNotFoundError available_timezones
 """
 
 
@@ -176,10 +190,11 @@ STREAMS = frozenset(
 # Names of modules that the modules above, or the interpreter when it reports an error, may import: where the directory
 # that is searched first holds such a name, other code runs. All of the standard library (3.8 to 3.14) but for files
 # whose names begin with an underscore, what Debian's and Ubuntu's hooks import, and names of Python 2 that its own
-# modules import.
+# modules import; and PyYAML, which is taken for a part of it, as it imports nothing else.
 _SHADOWS_TEXT = """
 apport apport_python_hook apt apt_pkg problem_report packaging sitecustomize usercustomize exceptiongroup readline
-_distutils_hack _pyrepl distutils-precedence pyreadline StringIO UserDict UserList UserString cPickle cStringIO
+_distutils_hack _pyrepl _yaml tzdata yaml distutils-precedence pyreadline StringIO UserDict UserList UserString cPickle
+cStringIO
 commands copy_reg dummy_thread dummy_threading exceptions htmlentitydefs markupbase md5 sets sha sre sre_compile
 sre_constants sre_parse strop thread urllib2 urlparse repr new HTMLParser ConfigParser Queue SocketServer cookielib
 httplib rfc822 mimetools multifile abc aifc annotationlib antigravity argparse array ast asynchat asyncio asyncore

@@ -35,7 +35,8 @@ def may_shadow(name: str) -> bool:
         return False
     # Every version has other inner modules (`_ast_unparse.py` from 3.14 on); packages among them are listed.
     inner = bool(dot) and stem.startswith("_") and not stem.startswith("__")
-    return inner or stem.casefold() in SHADOWS
+    # What `sysconfig` imports has a name by the platform.
+    return inner or stem.startswith("_sysconfigdata_") or stem.casefold() in SHADOWS
 
 
 def _shadows(name: str, base: str, place: Place) -> bool:

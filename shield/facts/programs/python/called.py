@@ -15,7 +15,13 @@ _UNAME = frozenset(_UNAME_TEXT.split())
 _PARSE_KEYWORDS = frozenset(("feature_version", "mode", "type_comments"))
 # Syntax errors: to make one would be to name a file, of which 3.14 shows a line. They may be caught.
 CAUGHT = frozenset(("SyntaxError", "xml.etree.ElementTree.ParseError"))
-CALLED = frozenset(("ast.parse", "importlib.util.find_spec", *_UNAME, *CAUGHT))
+# By their keywords they would run a text, or write to a file.
+_TOLD = frozenset(("dis.dis", "inspect.getdoc", "inspect.getfile", "inspect.getsource", "inspect.signature"))
+_LOGGED = frozenset(("datefmt", "force", "format", "level"))
+_SAFE = frozenset(("BaseLoader", "CSafeLoader", "SafeLoader"))
+CALLED = frozenset(
+    ("ast.parse", "importlib.util.find_spec", "logging.basicConfig", "yaml.load", *_TOLD, *_UNAME, *CAUGHT)
+)
 
 
 class UnlistedCallError(Exception):
@@ -35,6 +41,13 @@ def called(node: ast.Call, name: str) -> tuple[tuple[ast.expr, ...], tuple[Start
         case "ast.parse", [source], keywords if {keyword.arg for keyword in keywords} <= _PARSE_KEYWORDS:
             if not isinstance(source, ast.Starred):
                 return (source, *(keyword.value for keyword in keywords)), ()
+        case str(), [value], [] if name in _TOLD and not isinstance(value, ast.Starred):
+            return (value,), ()
+        case "logging.basicConfig", [], keywords if {keyword.arg for keyword in keywords} <= _LOGGED:
+            return tuple(keyword.value for keyword in keywords), ()
+        case "yaml.load", [source], [ast.keyword(arg="Loader", value=ast.Attribute(attr=loader) as how)]:
+            if loader in _SAFE and not isinstance(source, ast.Starred):
+                return (source, how), ()
         # Of a module within a package that package is run.
         case "importlib.util.find_spec", [ast.Constant(value=str(module))], [] if module.isidentifier():
             return (), ()

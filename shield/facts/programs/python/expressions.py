@@ -7,12 +7,16 @@ from typing import TypeGuard
 from shield.facts.programs.python.allowed import LISTED
 from shield.facts.programs.python.called import CALLED, called
 from shield.facts.programs.python.files import Files
+from shield.facts.programs.python.installed import TEXT_KEYWORDS, TO_TEXT
 from shield.facts.programs.python.names import Names
 from shield.facts.programs.python.processes import STARTS, Started, started
+from shield.facts.programs.python.trees import Gives, Tree
+from shield.facts.programs.statements import only_reads
 
 __all__ = ["Expressions", "RefusedError"]
 
 _FIELDS = re.compile(r"(?:[^{}]|\{\{|\}\}|\{\w*(?:![rsa])?(?::[^{}]*)?\})*", re.DOTALL)
+_LOOKS = frozenset(("print", "len", "str", "repr", "pprint.pprint"))  # of a list nothing is left in what they give
 _SHOWS = frozenset(("print", "len", "sorted", "list", "tuple", "str", "repr", "enumerate", "pprint.pprint"))
 
 
@@ -94,9 +98,47 @@ class Expressions:
             if generator.is_async:
                 raise RefusedError
             self.target(generator.target)
-            self.shown(generator.iter)
+            self.looped(generator.target, generator.iter)
             self._all(generator.ifs)
         self._all(results)
+
+    def looped(self, target: ast.expr, node: ast.expr) -> None:
+        """What a loop goes through: a walk through a tree, or a value."""
+        trees = self.files.trees
+        match target, node:
+            case ast.Tuple(elts=[ast.Name(), inner_target]), ast.Call(
+                func=ast.Name(id="enumerate"), args=[inner], keywords=[]
+            ) if trees.items(inner) is not None:
+                self.looped(inner_target, inner)
+            case _ if (roots := trees.walked(node)) is not None:
+                if not trees.holds_walk(target):
+                    raise RefusedError
+                self.files.walk(Tree(roots, Gives.TEXTS))
+            case _ if (tree := trees.items(node)) is not None:
+                # INVARIANT: a path object is had by a name that is no value, or not at all
+                if tree.gives is Gives.PATHS and not trees.is_path(target):
+                    raise RefusedError
+                self.walked(node)
+            case _:
+                self.shown(node)
+
+    def walked(self, node: ast.expr) -> None:
+        """A walk, or what puts it in order or leaves some of it out."""
+        match node:
+            case ast.Name():
+                pass
+            case ast.Call(func=ast.Name(), args=[inner]) if not self.names.dotted(node.func):
+                self.walked(inner)
+            case ast.Subscript(value=inner, slice=index):
+                self.walked(inner)
+                self.value(index)
+            case ast.ListComp(generators=generators) | ast.GeneratorExp(generators=generators):
+                self._comprehension([], generators)
+            case _:
+                tree = self.files.trees.items(node)
+                if tree is None:
+                    raise RefusedError
+                self.files.walk(tree)
 
     # --- names and calls ----------------------------------------------------------------------------------------------
 
@@ -108,6 +150,8 @@ class Expressions:
     def _attribute(self, node: ast.Attribute) -> None:
         if node.attr == "__name__" and self._is_type(node.value):
             self.value(node.value.args[0])
+            return
+        if self.files.is_part(node):
             return
         rest = self.names.attribute(node)
         if rest is not None:
@@ -128,12 +172,16 @@ class Expressions:
         if rest is not None:
             self._all(list(rest))
             return
+        if isinstance(function, ast.Attribute) and self._is_method(node, function):
+            return
         if isinstance(function, ast.Attribute) and function.attr in ("format", "format_map"):
             self._format(function)
         else:
             self.value(function)
         for argument in node.args:
-            if name in _SHOWS or (isinstance(function, ast.Attribute) and function.attr == "join"):
+            if name in _LOOKS and self.files.trees.items(_unstarred(argument)) is not None:
+                self.walked(_unstarred(argument))
+            elif name in _SHOWS or (isinstance(function, ast.Attribute) and function.attr == "join"):
                 self.shown(argument)
             else:
                 self.value(argument)
@@ -141,6 +189,26 @@ class Expressions:
             if keyword.arg in ("opener", "object_pairs_hook") or (keyword.arg or "").startswith("_"):
                 raise RefusedError
             self.value(keyword.value)
+
+    def _is_method(self, node: ast.Call, function: ast.Attribute) -> bool:
+        """Take the call of a method that is listed for some arguments only."""
+        match function.attr, node.args:
+            case "execute", [ast.Constant(value=str(statement)), *rest] if self.names.imports("sqlite3"):
+                if node.keywords or not _queries(statement):
+                    raise RefusedError
+                self._all(rest)
+            case "read", [_] if self.names.imports("configparser"):
+                self.files.read_named(node)
+            case "read", [] if self.names.imports("configparser"):
+                pass
+            case method, [] if method in TO_TEXT and self.names.modules:
+                if not all(keyword.arg in TEXT_KEYWORDS for keyword in node.keywords):
+                    raise RefusedError
+                self._all([keyword.value for keyword in node.keywords])
+            case _:
+                return False
+        self.value(function.value)
+        return True
 
     def function(self, node: ast.expr) -> str:
         """The name of what is called or caught: of a part of a module, or a builtin; empty for everything else."""
@@ -196,3 +264,12 @@ class Expressions:
         for argument in every:
             if argument is not None:
                 self.optional(argument.annotation)
+
+
+def _queries(statement: str) -> bool:
+    """Whether SQLite does no more than read for it, and what it reads is in the database."""
+    return only_reads(statement) and not statement.lstrip().startswith((".", "\\"))
+
+
+def _unstarred(node: ast.expr) -> ast.expr:
+    return node.value if isinstance(node, ast.Starred) else node

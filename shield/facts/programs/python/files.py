@@ -14,6 +14,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from shield.facts.beneath import Look
+from shield.facts.programs.python.stores import STORES, stored
+from shield.facts.programs.python.trees import TREE_NAMES, Gives, Tree, Trees
 from shield.facts.programs.python.values import dotted
 from shield.types import Access
 
@@ -65,7 +68,9 @@ _METHODS: Mapping[str, Access] = MappingProxyType(
 )
 _OPEN = frozenset(("open", "io.open"))
 _PATHS = frozenset(("pathlib.Path", "pathlib.PosixPath"))
-FILE_NAMES = frozenset((*_FUNCTIONS, *_OPEN, *_PATHS))
+FILE_NAMES = frozenset((*_FUNCTIONS, *_OPEN, *_PATHS, *STORES, *TREE_NAMES))
+# What a path object of a walk says of itself, and what makes a text of it.
+_PARTS = frozenset(("name", "parts", "stem", "suffix", "suffixes"))
 
 _MODE_LETTERS = frozenset("rwaxbt+")
 _OPEN_KEYWORDS = frozenset(("mode", "encoding", "errors", "newline"))
@@ -79,6 +84,7 @@ class FileUse:
     path: str
     access: Access
     recursive: bool = False
+    look: Look | None = None  # which of all beneath
 
 
 class UnnamedFileError(Exception):
@@ -96,12 +102,27 @@ class Files:
         self._steps = 0
         self._imported = imported
         self._arguments = arguments
-        self._values = _bound_once(statements)
-        self.path_names = frozenset(name for name in self._values if self._is_path_name(name))
+        statements = list(statements)
+        bound = Counter(bindings(statements))
+        self._values = _bound_once(statements, bound)
+        self.trees = Trees(
+            statements, bound, lambda node: self._path(node, 0), lambda node: self._text(node, 0), self._dotted
+        )
+        named = (name for name in self._values if self._is_path_name(name))
+        self.path_names = frozenset(named) | self.trees.names()
 
     def is_path(self, node: ast.expr) -> bool:
-        """Whether the expression is a path object of a known name."""
-        return self._path(node, 0) is not None
+        """Whether the expression is a path object of a known name, or of a known tree."""
+        return self._path(node, 0) is not None or self.trees.is_path(node)
+
+    def is_part(self, node: ast.Attribute) -> bool:
+        """Whether it is a text that a path object holds."""
+        return node.attr in _PARTS and self.is_path(node.value)
+
+    def walk(self, tree: Tree) -> None:
+        """Take a walk for what it does: it sees names."""
+        for root in tree.roots:
+            self._add((root or ".",), (_L,), recursive=tree.gives is not Gives.LEAVES)
 
     def opened(self, node: ast.Call, name: str) -> tuple[ast.expr, ...] | None:
         """Take the call for what it does to files, where `name` is a function that does: then the arguments that are
@@ -112,16 +133,34 @@ class Files:
         """
         if name in _PATHS:
             raise UnnamedFileError  # a path object is no value
+        if name in TREE_NAMES:
+            raise UnnamedFileError  # a list of names is no value: what is put into it would be opened
+        entry = self.trees.entry(node.args[0]) if node.args and (name in _OPEN or name in _FUNCTIONS) else None
         if name in _OPEN:
-            self._add(self._named(node), self._mode(node.args[1:], node.keywords))
+            modes = self._mode(node.args[1:], node.keywords)
+            if entry is not None:
+                self._add_tree(entry, modes)
+            else:
+                self._add(self._named(node), modes)
             return ()
+        if name in STORES:
+            uses, values = stored(node, name, self._named(node))
+            for path, access in uses:
+                self._add((path,), (access,))
+            return values
         if name in _FUNCTIONS:
             access, recursive = _FUNCTIONS[name]
+            if entry is not None:
+                self._flags(node.args[1:], node.keywords)
+                self._add_tree(entry, (access,))
+                return ()
             texts = (".",) if name == "os.listdir" and not node.args else self._named(node)
             self._flags(node.args[1:], node.keywords)
             self._add(texts, (access,), recursive=recursive)
             return ()
         function = node.func
+        if isinstance(function, ast.Attribute) and self.trees.is_path(function.value):
+            return self._entry_method(node, function)
         paths = self._path(function.value, 0) if isinstance(function, ast.Attribute) else None
         if paths is None or not isinstance(function, ast.Attribute):
             return None
@@ -141,11 +180,60 @@ class Files:
         self._add(paths, (access,))
         return ()
 
-    def _add(self, texts: tuple[str, ...], accesses: tuple[Access, ...], *, recursive: bool = False) -> None:
+    def read_named(self, node: ast.Call) -> None:
+        """`ConfigParser.read`: a name, or a list of such."""
+        match node.args:
+            case [ast.List(elts=elements) | ast.Tuple(elts=elements)] if not node.keywords:
+                named = [self._text(each, 0) for each in elements]
+            case [name] if not node.keywords:
+                named = [self._text_or_path(name, 0)]
+            case _:
+                raise UnnamedFileError
+        for texts in named:
+            if texts is None:
+                raise UnnamedFileError
+            self._add(texts, (_R,))
+
+    def _entry_method(self, node: ast.Call, function: ast.Attribute) -> tuple[ast.expr, ...]:
+        """What a method does to a file that a walk came upon."""
+        if function.attr in ("as_posix", "match"):
+            if node.keywords or not all(isinstance(each, ast.Constant) for each in node.args):
+                raise UnnamedFileError
+            return ()
+        tree = self.trees.entry(function.value)
+        access = _METHODS.get(function.attr)
+        if tree is None or not isinstance(function.value, ast.Name):
+            raise UnnamedFileError
+        if function.attr == "open":
+            self._add_tree(tree, self._mode(node.args, node.keywords))
+            return ()
+        if access is None:
+            raise UnnamedFileError
+        content = 0
+        if function.attr.startswith(("read_", "write_")):
+            self._settings(node.keywords)
+            content = 1 if access is _W else 0
+            self._flags(node.args[content:], ())
+        else:
+            self._flags(node.args, node.keywords)
+        self._add_tree(tree, (access,))
+        return tuple(node.args[:content])
+
+    def _add_tree(self, tree: Tree, accesses: tuple[Access, ...]) -> None:
+        """Any file of a tree. What is deleted, or made where there was nothing, is not among what a walk comes upon."""
+        for root in tree.roots:
+            for access in accesses:
+                if access is _D:
+                    raise UnnamedFileError
+                self._add((root or ".",), (access,), recursive=True, look=tree.look)
+
+    def _add(
+        self, texts: tuple[str, ...], accesses: tuple[Access, ...], *, recursive: bool = False, look: Look | None = None
+    ) -> None:
         for text in texts:
             if not text.isprintable() or not text:
                 raise UnnamedFileError  # a lone surrogate is no name, and what nobody can read nobody should judge
-            self.uses += [FileUse(text, access, recursive) for access in accesses]
+            self.uses += [FileUse(text, access, recursive, look) for access in accesses]
 
     # --- how ----------------------------------------------------------------------------------------------------------
 
@@ -263,10 +351,8 @@ def _limited(texts: Iterable[str]) -> tuple[str, ...] | None:
     return found if len(found) <= _MAX_TEXTS and all(len(text) <= _MAX_TEXT for text in found) else None
 
 
-def _bound_once(statements: Iterable[ast.stmt]) -> Mapping[str, tuple[ast.expr, ...]]:
+def _bound_once(statements: list[ast.stmt], bound: Counter[str]) -> Mapping[str, tuple[ast.expr, ...]]:
     """The names that the code gives a value in one place, with every expression that this may be."""
-    statements = list(statements)
-    bound = Counter(bindings(statements))
     nodes = [node for statement in statements for node in ast.walk(statement)]
     given: dict[str, tuple[ast.expr, ...]] = {}
     for node in nodes:

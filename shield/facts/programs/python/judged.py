@@ -70,7 +70,7 @@ def as_computed(call: Invocation, uses: tuple[FileUse, ...], *, isolated: bool |
     reading.runs = RunsCode.NONE
     reading.operations = {Operation.EXECUTE}
     for use in uses:
-        reading.path(Value(text=use.path, head=use.path), use.access, recursive=use.recursive)
+        reading.path(Value(text=use.path, head=use.path), use.access, recursive=use.recursive, look=use.look)
     if not (call.arguments.has("-I") if isolated is None else isolated):
         # It holds as long as nothing in the directory takes the name of a module.
         reading.path(Value(text=".", head="."), Access.EXECUTE)

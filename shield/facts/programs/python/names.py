@@ -10,6 +10,7 @@ from shield.facts.programs.python.allowed import BUILTINS, EVERY_BUILTIN, METHOD
 from shield.facts.programs.python.alone import may_shadow
 from shield.facts.programs.python.called import CALLED
 from shield.facts.programs.python.files import FILE_NAMES
+from shield.facts.programs.python.installed import FRAME_METHODS, INSTALLED, NEVER_METHODS, READERS
 from shield.facts.programs.python.processes import STARTS
 
 __all__ = ["Names", "UnlistedNameError"]
@@ -17,6 +18,8 @@ __all__ = ["Names", "UnlistedNameError"]
 # What every module says of itself.
 _TOLD = frozenset(("__version__", "__file__", "__name__", "__doc__", "__path__", "VERSION", "version"))
 _SAID = frozenset(("__version__", "__file__", "__name__", "__doc__"))  # texts, of the library's, too
+# Methods that open the file that they are given the name of: `ElementTree.write`, `ConfigParser.read`.
+_OPENING = (("write", "xml"), ("read", "configparser"))
 # Attributes of frames, code and functions, by which everything can be had (Reference Manual, 3.2).
 _INNER = ("_", "gi_", "cr_", "ag_", "f_", "tb_", "co_", "func_", "im_", "mro")
 
@@ -33,6 +36,8 @@ class Names:
         self.modules: list[str] = []  # that are none of the library's
         self.imported: dict[str, str] = {}  # names to modules, and to what modules hold
         self._own: set[str] = set()
+        self._listed: set[str] = set()  # modules that are installed, of which some is listed
+        self._opened = False  # some are the project's own, of which all may be asked
         self._known = known
         self._taken = EVERY_BUILTIN | taken
 
@@ -45,7 +50,9 @@ class Names:
         if isinstance(node, ast.Import):
             for item in node.names:
                 first = item.name.partition(".")[0]
-                if not any(module == item.name or module.startswith(item.name + ".") for module in MODULES):
+                if item.name in INSTALLED and not self._known(first):
+                    self._install(first)
+                elif not any(module == item.name or module.startswith(item.name + ".") for module in MODULES):
                     self._project(first, installed="." not in item.name)
                 self._bind(item.asname or first, item.name if item.asname else first)
             return
@@ -53,7 +60,13 @@ class Names:
             full = f"{node.module}.{item.name}"
             if node.level or item.name == "*":
                 raise UnlistedNameError
-            if not (self.permitted(full) or full in MODULES or full in FILE_NAMES | STARTS | CALLED or full in STREAMS):
+            if (node.module or "") in INSTALLED and not self._known((node.module or "").partition(".")[0]):
+                self._install((node.module or "").partition(".")[0])
+                if not (self.permitted(full) or full in READERS):
+                    raise UnlistedNameError
+            elif not (
+                self.permitted(full) or full in MODULES or full in FILE_NAMES | STARTS | CALLED or full in STREAMS
+            ):
                 self._project((node.module or "").partition(".")[0], installed=False)
                 if may_shadow(item.name) or item.name.startswith("_"):
                     raise UnlistedNameError
@@ -64,6 +77,15 @@ class Names:
         if not module or may_shadow(module) or module.startswith("_") or not (self._known(module) or installed):
             raise UnlistedNameError
         self.modules.append(module)
+        self._opened |= self._known(module)
+
+    def _install(self, module: str) -> None:
+        self._listed.add(module)
+        self.modules.append(module)
+
+    def imports(self, module: str) -> bool:
+        """Whether this module is imported, or a part of it."""
+        return any(full.partition(".")[0] == module for full in self.imported.values())
 
     def _bind(self, name: str, full: str) -> None:
         if name.startswith("_") or self.imported.get(name, full) != full or name in self._taken:
@@ -76,6 +98,8 @@ class Names:
         Raises:
             UnlistedNameError: one of them has another meaning already.
         """
+        if self._listed and self._opened:
+            raise UnlistedNameError  # what one gives could not be told from what the other does
         self._own.update(names)
         if any(name.startswith("_") and name.strip("_") for name in self._own):
             raise UnlistedNameError
@@ -111,7 +135,7 @@ class Names:
         """
         full = self.dotted(node)
         if full:
-            if full in STREAMS or self.permitted(full) or (node.attr in _SAID and full.rpartition(".")[0] in MODULES):
+            if full in STREAMS or self.permitted(full) or (node.attr in _SAID and self._is_listed(full)):
                 return None
             # a field of something listed: `sys.version_info.major`, `datetime.datetime.now`
             if not isinstance(node.value, ast.Attribute | ast.Name) or self._is_module(node.value):
@@ -121,15 +145,27 @@ class Names:
             if node.attr in _TOLD or (self._known(self.imported[base.id].partition(".")[0]) and self._open(node.attr)):
                 return None
             raise UnlistedNameError
-        if node.attr not in METHODS and not (self.modules and self._open(node.attr)):
+        if node.attr not in METHODS and not self._further(node.attr):
             raise UnlistedNameError
-        if node.attr == "write" and any(name.partition(".")[0] == "xml" for name in self.imported.values()):
-            raise UnlistedNameError  # `ElementTree.write` opens the file that it is given the name of
+        if self._listed and node.attr in NEVER_METHODS:
+            raise UnlistedNameError
+        if any(node.attr == attr and self.imports(module) for attr, module in _OPENING):
+            raise UnlistedNameError
         return base
+
+    def _further(self, name: str) -> bool:
+        """Whether this may be asked besides, of what an imported module gives."""
+        return (self._opened and self._open(name)) or (bool(self._listed) and name in FRAME_METHODS)
+
+    def _is_listed(self, full: str) -> bool:
+        module = full.rpartition(".")[0]
+        return module in MODULES or (module in INSTALLED and module.partition(".")[0] in self._listed)
 
     def permitted(self, full: str) -> bool:
         """Whether a module holds this name and it is listed."""
         module, _, name = full.rpartition(".")
+        if module.partition(".")[0] in self._listed:
+            return name in INSTALLED.get(module, ())
         return name in MODULES.get(module, ())
 
     def dotted(self, node: ast.expr) -> str:
@@ -149,7 +185,7 @@ class Names:
         return bool(full) and full not in STREAMS and not self.permitted(full)
 
     def _foreign(self, full: str) -> bool:
-        return full.partition(".")[0] in self.modules
+        return full.partition(".")[0] in self.modules and full.partition(".")[0] not in self._listed
 
     def _open(self, name: str) -> bool:
         """Whether this may be asked of what the project's own code gives: no way back to the library."""

@@ -18,6 +18,7 @@ from shield.facts.programs.python.expressions import Expressions, RefusedError
 from shield.facts.programs.python.files import Files, FileUse, UnnamedFileError, bindings
 from shield.facts.programs.python.names import Names, UnlistedNameError
 from shield.facts.programs.python.processes import Started, UnclearStartError
+from shield.facts.programs.python.stores import UnclearStoreError
 from shield.types import Access
 
 __all__ = ["Proof", "proven"]
@@ -55,7 +56,9 @@ def proven(
         return None
     try:
         return _Checker(tree, arguments, Names(known, taken)).proof()
-    except (RefusedError, UnclearStartError, UnlistedCallError, UnlistedNameError, UnnamedFileError, RecursionError):
+    except (RefusedError, UnclearStartError, UnclearStoreError, UnlistedCallError, UnlistedNameError, UnnamedFileError):
+        return None
+    except RecursionError:
         return None
 
 
@@ -103,8 +106,17 @@ class _Checker(Expressions):
         match node:
             case ast.Expr(value=value):
                 self.value(value)
-            case ast.Assign(targets=[ast.Name(id=name)]) if name in self.files.path_names:
-                pass  # a path object of a known name, which is seen where it is used
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if name in self.files.path_names:
+                # a path object of a known name, which is seen where it is used
+                if self.files.trees.items(value) is not None:
+                    self.walked(value)
+            case ast.Assign() if (kept := self.files.trees.is_pruned(node)) is not None:
+                for test in kept.generators[0].ifs:
+                    self.value(test)
+            case ast.Assign(targets=[ast.Attribute(value=base, attr="row_factory")], value=value):
+                self.value(base)
+                if self.names.dotted(value) != "sqlite3.Row":
+                    raise RefusedError
             case ast.Assign(targets=targets, value=value):
                 self.value(value)
                 for target in targets:
@@ -118,7 +130,7 @@ class _Checker(Expressions):
                 self.optional(value)
             case ast.For(target=target, iter=items, body=body, orelse=other):
                 self.target(target)
-                self.shown(items)
+                self.looped(target, items)
                 self._block(body, other)
             case ast.While(test=test, body=body, orelse=other) | ast.If(test=test, body=body, orelse=other):
                 self.value(test)

@@ -1,0 +1,69 @@
+"""Archives, databases and tables that proven Python code opens by a constant name, and how."""
+
+import ast
+import re
+
+from shield.facts.programs.python.installed import READER_KEYWORDS, READERS
+from shield.types import Access
+
+__all__ = ["STORES", "UnclearStoreError", "stored"]
+
+_CONNECTS = "sqlite3.connect"
+_ARCHIVES = frozenset(("tarfile.open", "zipfile.ZipFile"))
+STORES = frozenset((*_ARCHIVES, *READERS, _CONNECTS))
+_MODES = frozenset(("r", "r:", "r:*", "r:bz2", "r:gz", "r:xz"))
+_URI = re.compile(r"file:([\w./-]+)\?(?:immutable=1&)?mode=ro(?:&immutable=1)?", re.ASCII)
+
+# Names with what is done to them, and the arguments that are values like any others.
+_Stored = tuple[tuple[tuple[str, Access], ...], tuple[ast.expr, ...]]
+
+
+class UnclearStoreError(Exception):
+    """It is opened in a way that is not listed."""
+
+
+def stored(node: ast.Call, name: str, texts: tuple[str, ...]) -> _Stored:
+    """What a call of one of STORES does to the files of these names.
+
+    Raises:
+        UnclearStoreError: it may do more.
+    """
+    if name in READERS:
+        return _table(node, texts)
+    return (_database(node, texts) if name == _CONNECTS else _archive(node, texts)), ()
+
+
+def _archive(node: ast.Call, texts: tuple[str, ...]) -> tuple[tuple[str, Access], ...]:
+    modes = [*node.args[1:], *(keyword.value for keyword in node.keywords)]
+    known = all(isinstance(mode, ast.Constant) and mode.value in _MODES for mode in modes)
+    if not known or any(keyword.arg != "mode" for keyword in node.keywords):
+        raise UnclearStoreError
+    return tuple((text, Access.READ) for text in texts)
+
+
+def _table(node: ast.Call, texts: tuple[str, ...]) -> _Stored:
+    """Neither at an address nor beneath a home, as these readers take names for both."""
+    if len(node.args) != 1 or any("::" in text or "://" in text or text.startswith("~") for text in texts):
+        raise UnclearStoreError
+    if any(keyword.arg not in READER_KEYWORDS for keyword in node.keywords):
+        raise UnclearStoreError
+    return tuple((text, Access.READ) for text in texts), tuple(keyword.value for keyword in node.keywords)
+
+
+def _database(node: ast.Call, texts: tuple[str, ...]) -> tuple[tuple[str, Access], ...]:
+    """It is made where there is none."""
+    keywords = {keyword.arg: keyword.value for keyword in node.keywords}
+    if len(node.args) != 1 or not keywords.keys() <= {"check_same_thread", "timeout", "uri"}:
+        raise UnclearStoreError
+    if not all(isinstance(value, ast.Constant) for value in keywords.values()):
+        raise UnclearStoreError
+    found: list[tuple[str, Access]] = []
+    for text in texts:
+        uri = _URI.fullmatch(text) if "uri" in keywords else None
+        if uri is not None:
+            found.append((uri[1], Access.READ))
+        elif text.startswith("file:") or "uri" in keywords:
+            raise UnclearStoreError
+        elif text != ":memory:":
+            found += [(text, Access.READ), (text, Access.WRITE)]
+    return tuple(found)
