@@ -112,9 +112,8 @@ def _look(top: str, place: Place, look: Look) -> tuple[Met, int]:
     for path, name, kind, dotted, within, chosen in walk.entries(top):
         if look.ignores and name in _IGNORE_FILES:
             brought_back |= _brings_back(path, place)
-        if look.through and kind is FileKind.LINK and not dotted and walk.leads_out(path, top):
-            chosen = True
-        if not chosen or path in spared or (path in on_the_way and kind is FileKind.DIRECTORY):
+        taken = chosen or (look.through and kind is FileKind.LINK and not dotted and walk.leads_out(path, top))
+        if not taken or path in spared or (path in on_the_way and kind is FileKind.DIRECTORY):
             continue
         if kind is FileKind.LINK and look.follows:
             links.append(path)
