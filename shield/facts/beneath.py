@@ -36,7 +36,8 @@ class Look:
     patterns and what is beneath them; `without`: no entries of these. `names`: these files, by their names from the
     directory, and no others; `besides`: these are left alone, and the directories above them. `ignores`: files
     of the tree itself may bring hidden entries back. `secrets`: of names with a meaning only those of secrets matter,
-    as they do to a reader. `shown`: the names themselves are all that is taken, and only links matter.
+    as they do to a reader. `shown`: the names themselves are all that is taken, and only links matter. `through`: links
+    to directories are gone through, whatever their own names, but for hidden ones and those that stay in the tree.
     """
 
     hidden: bool = True
@@ -48,6 +49,7 @@ class Look:
     ignores: bool = False
     secrets: bool = True
     shown: bool = False
+    through: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +112,8 @@ def _look(top: str, place: Place, look: Look) -> tuple[Met, int]:
     for path, name, kind, dotted, within, chosen in walk.entries(top):
         if look.ignores and name in _IGNORE_FILES:
             brought_back |= _brings_back(path, place)
-        if not chosen or path in spared or (path in on_the_way and kind is FileKind.DIRECTORY):
+        taken = chosen or (look.through and kind is FileKind.LINK and not dotted and walk.leads_out(path, top))
+        if not taken or path in spared or (path in on_the_way and kind is FileKind.DIRECTORY):
             continue
         if kind is FileKind.LINK and look.follows:
             links.append(path)
@@ -244,6 +247,17 @@ class _Walk:
             self.short = True
             return None
         return None if stat is None else stat.kind
+
+    def leads_out(self, path: str, top: str) -> bool:
+        """Whether the link may lead to a directory that is not beneath `top`: one that is, is walked for itself."""
+        try:
+            target = self._files.readlink(path)
+        except FileSystemUnknownError:
+            self.short = True
+            return True
+        where = posixpath.normpath(posixpath.join(posixpath.dirname(path), target or ""))
+        beneath = where.startswith(top.rstrip("/") + "/")
+        return not beneath and self.kind(where) is not FileKind.FILE
 
 
 def _brings_back(path: str, place: Place) -> bool:

@@ -1,5 +1,6 @@
 """Clients of databases: where their surroundings lead them, whatever the line says, and what they run at once."""
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -14,10 +15,18 @@ __all__ = ["CLIENTS"]
 # Variables"; psql, "Files").
 _STEERING = ("PGHOSTADDR", "PGSERVICE", "PGSERVICEFILE", "PGSYSCONFDIR", "PSQLRC")
 _LOCAL = ("", "localhost", "127.0.0.1", "::1")
+_URL = re.compile(r"(?:postgres(?:ql)?|rediss?)://")
+# The clients of Redis take all in front of an `@` for the user, wherever it stands: `redis://localhost/@db.example`.
+_REDIS_URL = re.compile(r"rediss?://(?:[^@/?#]*@)?[^@/?#]*(?:/\d*)?")
+# Of these tables and columns the hashes of passwords are read, or passwords for other servers.
+_SECRETS = re.compile(
+    r"(?i)\b(?:pg_authid|pg_shadow|pg_user_mappings?)\b|(?=.*\bmysql[\s`.]+user\b)(?=.*(?:\*|\bpassword|authentication_))",
+    re.DOTALL,
+)
 
 
 def _postgres(call: Invocation) -> bool:
-    env = call.context.place.env
+    env = {**call.context.place.env, **call.context.told}
     named = call.arguments.has("-h", "--host") or any("://" in word.text for word in call.words)
     steering = [name for name in _STEERING if name in env]
     host = env.get("PGHOST", "")
@@ -25,18 +34,36 @@ def _postgres(call: Invocation) -> bool:
         steering.append("PGHOST")
     for name in steering:
         call.reading.unknown.append(f"`{name}` says which server `{call.name[:40]}` asks, or what it runs")
+    if any(word.text.startswith("redis") and _URL.match(word.text) for word in call.words):
+        call.reading.unknown.append(f"which server `{call.name[:40]}` asks is not known")
+    _asked(call, "-c", "--command")
     _started_with(call, "psqlrc", "pg_service.conf")
     return False
 
 
 def _mysql(call: Invocation) -> bool:
+    """Commands of other clients are its own by other names: `\\encoding` begins with `\\e`, which starts an editor."""
+    statements = call.arguments.values("-e", "--execute")
+    if any(statement.text.lstrip().startswith(("\\", ".")) for statement in statements):
+        call.reading.run(RunsCode.INLINE)
+    if any(_URL.match(word.text) for word in call.words):
+        call.reading.unknown.append(f"which server `{call.name[:40]}` asks is not known")
+    _asked(call, "-e", "--execute")
     _started_with(call, "my.cnf", "mylogin.cnf")
     return False
 
 
 def _redis(call: Invocation) -> bool:
+    for url in call.arguments.values("-u"):
+        if not url.fixed or _REDIS_URL.fullmatch(url.text) is None:
+            call.reading.unknown.append(f"where `{url.text[:80]}` leads is not known")
     _started_with(call, "redisclirc")
     return False
+
+
+def _asked(call: Invocation, *options: str) -> None:
+    if any(_SECRETS.search(statement.text) for statement in call.arguments.values(*options)):
+        call.reading.unknown.append(f"`{call.name[:40]}` is asked for passwords")
 
 
 def _started_with(call: Invocation, *names: str) -> None:

@@ -95,6 +95,10 @@ def _interpreter(call: Invocation) -> bool:
     # An option that is not known, or that loads a module or changes files in place, may bring code along.
     brings = call.arguments.has("-i", "-M", "-m", "-S", "-B", "-R", "-E", "-a")
     brings |= any(option.name == "-d" and not _sets_limit(call, value) for option, value in call.arguments.given)
+    # To PHP what stands behind `-l` in its word are more options: `-ld extension=./x.so`.
+    brings |= call.name == "php" and any(
+        option.name == "-l" and value is not None for option, value in call.arguments.given
+    )
     if inline or call.arguments.foreign or brings:
         call.reading.run(RunsCode.INLINE)
     for option, value in call.arguments.given:
@@ -130,16 +134,15 @@ def _php_looks(call: Invocation) -> bool:
     if len(given) != 1 or call.arguments.foreign or call.reading.loose or steered:
         return False
     name, value = given[0]
-    files = [*([value] if value is not None else []), *call.operands]
     if name == "-r":
         return _php_tells(call, value)
-    if name != "-l" and (name != "-m" or files):
+    if value is not None or (name != "-l" and (name != "-m" or call.operands)):
         return False
-    if any(word.fixed and "://" in word.text for word in files):
+    if any(word.fixed and "://" in word.text for word in call.operands):
         return False  # a stream of its own, such as `php://stdin` or an archive's
     call.reading.runs = RunsCode.NONE
     call.reading.operations = {Operation.READ}
-    for word in files:
+    for word in call.operands:
         call.reading.path(word, Access.READ)
     return True
 

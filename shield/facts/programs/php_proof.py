@@ -17,7 +17,7 @@ _SPACE = re.compile(r"\s+")
 _VARIABLE = re.compile(r"\$([a-z][a-zA-Z0-9]*)")  # not $_ENV, $GLOBALS
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _NAME = re.compile(r"[A-Za-z_]\w*(?P<call>\s*\()?")
-_SIGN = re.compile(r"=>|===?|!==?|<=>|<=|>=|<(?!<<)|>|&&|\|\||\?\?|\?(?!>)|\+\+|--|[-+*/%.]=?|[=!:,;{}\[]")
+_SIGN = re.compile(r"=>|===?|!==?|<=>|<=|>=|<(?!<<)|>|&&|\|\||\?\?|\?(?!>)|\+\+|--|[-+*/%.]=?|[=!,;{\[]|:(?!:)")
 _COMMENT = re.compile(r"//|/\*|#|\?>|<<<")
 _CALLED_TEXT = """
 abs array_chunk array_column array_combine array_count_values array_diff array_fill array_flip array_intersect
@@ -80,7 +80,7 @@ def php_proven(code: str) -> PhpProof | None:
                 return None
             at += 1
             continue
-        elif code[at] in ")]":
+        elif code[at] in ")]}":  # until PHP 8 `$list{0}` was one of its items, which a parenthesis calls
             at, valued = at + 1, True
             continue
         elif match := _SIGN.match(code, at):

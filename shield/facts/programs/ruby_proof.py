@@ -23,8 +23,8 @@ _CALLS = re.compile(
 _SPACE = re.compile(r"\s+")
 _GLOBAL = re.compile(r"\$(?:_|\.|stdin|[1-9])(?!\w)")
 _NUMBER = re.compile(r"\d[\d_]*(?:\.\d+)?(?!\w)")
-# Behind a method's name a slash with a blank behind it divides.
-_REGEX = re.compile(r"/(?![\s=])(?:[^/\\\n#]|\\[^\n])*/[imx]*(?!\w)")
+# Behind a method's name a slash divides that has a blank behind it, or none before it: `print/system("id")/x`.
+_REGEX = re.compile(r"(?<![\w?!])/(?![\s=])(?:[^/\\\n#]|\\[^\n])*/[imx]*(?!\w)")
 _MEMBER = re.compile(r"&?\.\s*([a-z_]+[?]?)(?![\w!=])")
 _SYMBOL = re.compile(r"&:([a-z_]+[?]?)(?![\w!=])")
 _LABEL = re.compile(r"(symbolize_names|[a-z]{1,3}):(?!:)")

@@ -30,6 +30,7 @@ REFUSED = [
     'echo "${system(1)}";', 'echo "{$x->y()}";', "$$x = 1;", "${'x'} = 1;", "echo <<<E\nE;", "echo 1; ?> <?php system('id');",
     "echo 1 // ?>\n;", "echo 1 /* */;", "function f() {}", "static fn() => 1;", "extract($x);", "unserialize($x);",
     "header('x');", "mail('x');", "ini_set('x', 'y');", "dl('x');", "putenv('x');", "fopen('x', 'w');", "SYSTEM('id');",
+    "$a = ['system']; $a{0}('id');", "$a = json_decode('{}'); $a->{'x'}('id');", "echo 1; $a::max('id');",
     "echo 1 system('id');", "isset($x)('id');", "__halt_compiler();", "exit(system('id'));", "die('x');",
 ]  # fmt: skip
 
@@ -79,6 +80,9 @@ def test_php_that_only_looks_goes_ahead(line):
         "php -i",
         "php -l .env",
         "php -l -d auto_prepend_file=x src/a.php",
+        "php -ld extension=./x.so src/a.php",
+        "php -lz./x.so src/a.php",
+        "php -lr 'system(1);'",
         "php -c . -m",
         "php -r 'echo 1;' x.php",
         "find src -name '*.php' -exec php {} \\;",

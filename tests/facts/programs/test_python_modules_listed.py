@@ -39,6 +39,9 @@ LOOKS_AT_DATA = [
     "import numpy; print(numpy.__version__)",
 ]
 REFUSED = [
+    "import pandas as pd; print(pd.read_csv('file:/home/user/other/data.csv'))",
+    "import pandas as pd; print(pd.read_csv('http:/db.example/data.csv'))",
+    "import pandas as pd; print(pd.read_json('FILE:/home/user/x.json'))",
     "import yaml; yaml.load(open('a.yaml'))",
     "import yaml; yaml.load(open('a.yaml'), Loader=yaml.Loader)",
     "import yaml; yaml.load(open('a.yaml'), yaml.UnsafeLoader)",

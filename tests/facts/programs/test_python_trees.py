@@ -136,6 +136,27 @@ def test_a_pattern_says_which_files_are_opened():
     assert judged("import glob; [open(f) for f in glob.glob('**/.en?')]", {".env": text("K=1\n")}) is not Decision.ALLOW
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import glob; print([open(f).read() for f in glob.glob('src/**/id_*', recursive=True)])",
+        "import glob\nfs = sorted(glob.glob('src/**/*.py', recursive=True))\nfor f in fs: open(f, 'a').write('x')",
+    ],
+)
+def test_glob_goes_on_through_links(code):
+    outside = {"/home/user/other/k/c.py": text("x\n"), "/home/user/.ssh/id_rsa": text("x\n")}
+
+    assert judged(code) is Decision.ALLOW
+    assert judged(code, {"src/k": MadeFile(symlink="b"), "src/l.py": MadeFile(symlink="a.py")}) is Decision.ALLOW
+    assert judged(code, {"src/.k": MadeFile(symlink="/home/user/other"), **outside}) is Decision.ALLOW
+    assert judged(code, {"src/t": MadeFile(symlink="/usr/bin/true")}) is Decision.ALLOW
+    assert judged(code, {"src/k": MadeFile(symlink="/home/user/.ssh"), **outside}) is not Decision.ALLOW
+    assert judged(code, {"src/b/k": MadeFile(symlink="../../../.ssh"), **outside}) is not Decision.ALLOW
+    # a path object's does not
+    found = "from pathlib import Path; print([p.read_text() for p in Path('src').rglob('id_*')])"
+    assert judged(found, {"src/k": MadeFile(symlink="/home/user/.ssh"), **outside}) is Decision.ALLOW
+
+
 def test_a_walk_lists_and_what_it_opens_is_read():
     found = facts("python3 - <<'EOF'\n%s\nEOF" % (READS % "src"))
 

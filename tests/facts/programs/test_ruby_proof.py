@@ -36,6 +36,7 @@ REFUSED = [
     "JSON.load('x')", "YAML.load('x')", "Marshal.load('x')", "x.y", "puts gets", "$0 = 'x'", "$: << 'x'", "$LOAD_PATH.push('x')",
     "__send__('x')", "DATA.read", "puts ARGF.read", "::Kernel.exec('x')", "[].class.class_eval('x')", "/#{system(1)}/", "x = 1; x /system('id')/",
     "x = 1\n% \" +system(\"d\")+ '\" '",
+    "x = 1; print/system('id')/x", "x = 1; puts/system('id')/ x", "x = 1; p(p/system('id')/x)",
     "x",
     "x 'a'",
     "puts / system('d') /1", "puts /= system('d') /1", "p ?\"+system(\"d\")+''+'\"'", "p(% \" +system(\"d\")+ '\" ')", "p ?\"",

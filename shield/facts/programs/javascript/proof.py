@@ -50,8 +50,11 @@ _SIGN = re.compile(r"=>|===|!==|==|!=|<=|>=|&&|\|\||\?\?|\+\+|--|\*\*|\+=|-=|\*=
 _DECLARED = re.compile(r"\b(?:const|let|var)\s+([A-Za-z_$][\w$]*)\s*=|([A-Za-z_$][\w$]*)\s*=>|\(([\w$,\s]*)\)\s*=>")
 
 # A pattern takes any property out of a value, by a text that may be put together: `({["constr" + "uctor"]: f} = f)`. So
-# there is none: nothing in brackets or braces is assigned to, gone through, or a parameter.
-_PATTERN = re.compile(r"[\]}]\s*(?:=(?![=>])|(?:of|in)\b)")
+# there is none: nothing in brackets or braces is assigned to, gone through, or a parameter. Nor is what
+# stands in parentheses: `(path.resolve) = f`.
+_PATTERN = re.compile(r"[)\]}]\s*(?:=(?![=>])|(?:of|in)\b)")
+# What is put into a module is what node itself calls: by `path.resolve` it finds what `require` names.
+_ASSIGNED = re.compile(r"\s*(?:(?:[-+*/%&|^?]|<<|>>|>>>|\*\*|&&|\|\||\?\?)?=(?![=>])|\+\+|--|(?:of|in)\b)")
 _ARROW = re.compile(r"(?:[\w$]+|\([\w$,\s]*\))\s*=>")
 _BRANCH = re.compile(r"\b(?:if|for)\s*\Z")
 
@@ -177,8 +180,9 @@ class _Tokens:
         elif match := _BROUGHT.match(code, at):
             self.brought += [match[1]] if match[1] else []
             self._go(match, valued=True)
-        elif (match := _FED.match(code, at)) or (match := _MODULES.match(code, at) or _PROCESS.match(code, at)):
+        elif match := _FED.match(code, at) or _MODULES.match(code, at) or _PROCESS.match(code, at):
             self._go(match, valued=True)
+            return _ASSIGNED.match(code, self.at) is None
         elif match := _DATA.match(code, at):
             return self._required(match)
         elif match := _STRING.match(code, at) or _NUMBER.match(code, at):

@@ -12,6 +12,8 @@ _CONNECTS = "sqlite3.connect"
 _ARCHIVES = frozenset(("tarfile.open", "zipfile.ZipFile"))
 STORES = frozenset((*_ARCHIVES, *READERS, _CONNECTS))
 _MODES = frozenset(("r", "r:", "r:*", "r:bz2", "r:gz", "r:xz"))
+# pandas takes any of these for an address, with or without slashes: `file:/etc/x` is one, and so is `http:/x`.
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _URI = re.compile(r"file:([\w./-]+)\?(?:immutable=1&)?mode=ro(?:&immutable=1)?", re.ASCII)
 
 # Names with what is done to them, and the arguments that are values like any others.
@@ -43,7 +45,7 @@ def _archive(node: ast.Call, texts: tuple[str, ...]) -> tuple[tuple[str, Access]
 
 def _table(node: ast.Call, texts: tuple[str, ...]) -> _Stored:
     """Neither at an address nor beneath a home, as these readers take names for both."""
-    if len(node.args) != 1 or any("::" in text or "://" in text or text.startswith("~") for text in texts):
+    if len(node.args) != 1 or any("::" in text or _ADDRESS.match(text) or text.startswith("~") for text in texts):
         raise UnclearStoreError
     if any(keyword.arg not in READER_KEYWORDS for keyword in node.keywords):
         raise UnclearStoreError

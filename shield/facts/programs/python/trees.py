@@ -32,16 +32,18 @@ class Gives(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """The trees at `roots`, by their names; `only`: of their entries those by these patterns, None for all."""
+    """The trees at `roots`, by their names; `only`: of their entries those by these patterns, None for all; `through`:
+    it goes on through links to directories."""
 
     roots: tuple[str, ...]
     gives: Gives
     only: tuple[str, ...] | None = None
+    through: bool = False
 
     @property
     def look(self) -> Look:
         """Each entry may be a link, and is followed when it is opened."""
-        return Look(follows=True, only=self.only or ())
+        return Look(follows=True, only=self.only or (), through=self.through)
 
 
 class Trees:
@@ -116,7 +118,8 @@ class Trees:
                 roots = tuple(root for tree in trees for root in tree.roots)
                 only = [tree.only for tree in trees if tree.only is not None]
                 patterns = tuple(each for some in only for each in some) if len(only) == len(trees) else None
-                settled[name] = Tree(roots, trees[0].gives, patterns)
+                through = any(tree.through for tree in trees)
+                settled[name] = Tree(roots, trees[0].gives, patterns, through)
         return settled
 
     def names(self) -> frozenset[str]:
@@ -167,7 +170,8 @@ class Trees:
             return None
         roots, only = zip(*(_lead(text) for text in texts), strict=True)
         patterns = None if None in only else tuple(each for each in only if each is not None)
-        return Tree(tuple(root or "." for root in roots), Gives.TEXTS, patterns)
+        # Unlike a path object's, its `**` follows links.
+        return Tree(tuple(root or "." for root in roots), Gives.TEXTS, patterns, through=any("**" in t for t in texts))
 
     def _path_walk(self, base: ast.expr, attr: str, args: list[ast.expr]) -> Tree | None:
         roots = self._paths(base)
