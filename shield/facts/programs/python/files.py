@@ -7,26 +7,20 @@ what the code did before.
 """
 
 import ast
-import itertools
-import posixpath
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from shield.facts.beneath import Look
 from shield.facts.programs.python.stores import STORES, stored
+from shield.facts.programs.python.texts import PATHS, Texts, bindings
 from shield.facts.programs.python.trees import TREE_NAMES, Gives, Tree, Trees
-from shield.facts.programs.python.values import dotted
 from shield.types import Access
 
-__all__ = ["FILE_NAMES", "FileUse", "Files", "UnnamedFileError", "bindings"]
+__all__ = ["FILE_NAMES", "FileUse", "Files", "UnnamedFileError"]
 
 _R, _W, _D, _L = Access.READ, Access.WRITE, Access.DELETE, Access.LIST
-_MAX_TEXTS = 64  # values that one expression may have
-_MAX_TEXT = 4_096
-_MAX_DEPTH = 16
-_MAX_STEPS = 4_000
 
 # What is done to the file that the first argument names.
 _FUNCTIONS: Mapping[str, tuple[Access, bool]] = MappingProxyType(
@@ -67,8 +61,7 @@ _METHODS: Mapping[str, Access] = MappingProxyType(
     }
 )
 _OPEN = frozenset(("open", "io.open"))
-_PATHS = frozenset(("pathlib.Path", "pathlib.PosixPath"))
-FILE_NAMES = frozenset((*_FUNCTIONS, *_OPEN, *_PATHS, *STORES, *TREE_NAMES))
+FILE_NAMES = frozenset((*_FUNCTIONS, *_OPEN, *PATHS, *STORES, *TREE_NAMES))
 # What a path object of a walk says of itself, and what makes a text of it.
 _PARTS = frozenset(("name", "parts", "stem", "suffix", "suffixes"))
 
@@ -99,21 +92,15 @@ class Files:
         self, statements: Iterable[ast.stmt], imported: Mapping[str, str], arguments: tuple[str | None, ...]
     ) -> None:
         self.uses: list[FileUse] = []
-        self._steps = 0
-        self._imported = imported
-        self._arguments = arguments
         statements = list(statements)
         bound = Counter(bindings(statements))
-        self._values = _bound_once(statements, bound)
-        self.trees = Trees(
-            statements, bound, lambda node: self._path(node, 0), lambda node: self._text(node, 0), self._dotted
-        )
-        named = (name for name in self._values if self._is_path_name(name))
-        self.path_names = frozenset(named) | self.trees.names()
+        self._texts = Texts(statements, bound, imported, arguments)
+        self.trees = Trees(statements, bound, self._texts.path, self._texts.text, self._texts.dotted)
+        self.path_names = self._texts.path_names() | self.trees.names()
 
     def is_path(self, node: ast.expr) -> bool:
         """Whether the expression is a path object of a known name, or of a known tree."""
-        return self._path(node, 0) is not None or self.trees.is_path(node)
+        return self._texts.path(node) is not None or self.trees.is_path(node)
 
     def is_part(self, node: ast.Attribute) -> bool:
         """Whether it is a text that a path object holds."""
@@ -131,7 +118,7 @@ class Files:
         Raises:
             UnnamedFileError: it does, and to what or how is not known.
         """
-        if name in _PATHS:
+        if name in PATHS:
             raise UnnamedFileError  # a path object is no value
         if name in TREE_NAMES:
             raise UnnamedFileError  # a list of names is no value: what is put into it would be opened
@@ -161,7 +148,7 @@ class Files:
         function = node.func
         if isinstance(function, ast.Attribute) and self.trees.is_path(function.value):
             return self._entry_method(node, function)
-        paths = self._path(function.value, 0) if isinstance(function, ast.Attribute) else None
+        paths = self._texts.path(function.value) if isinstance(function, ast.Attribute) else None
         if paths is None or not isinstance(function, ast.Attribute):
             return None
         if function.attr == "open":
@@ -184,9 +171,9 @@ class Files:
         """`ConfigParser.read`: a name, or a list of such."""
         match node.args:
             case [ast.List(elts=elements) | ast.Tuple(elts=elements)] if not node.keywords:
-                named = [self._text(each, 0) for each in elements]
+                named = [self._texts.text(each) for each in elements]
             case [name] if not node.keywords:
-                named = [self._text_or_path(name, 0)]
+                named = [self._texts.either(name)]
             case _:
                 raise UnnamedFileError
         for texts in named:
@@ -266,115 +253,7 @@ class Files:
     # --- which --------------------------------------------------------------------------------------------------------
 
     def _named(self, node: ast.Call) -> tuple[str, ...]:
-        found = self._text_or_path(node.args[0], 0) if node.args else None
+        found = self._texts.either(node.args[0]) if node.args else None
         if found is None:
             raise UnnamedFileError
         return found
-
-    def _text_or_path(self, node: ast.expr, depth: int) -> tuple[str, ...] | None:
-        text = self._text(node, depth)
-        return text if text is not None else self._path(node, depth)
-
-    def _text(self, node: ast.expr, depth: int) -> tuple[str, ...] | None:
-        """All texts that the expression may have; None where they are not known."""
-        self._steps += 1
-        if depth > _MAX_DEPTH or self._steps > _MAX_STEPS:
-            return None
-        match node:
-            case ast.Constant(value=str() as text):
-                return (text,)
-            case ast.Name(id=name) if name in self._values:
-                return self._each(self._values[name], depth + 1)
-            case ast.JoinedStr(values=parts):
-                return self._joined([self._part(part, depth + 1) for part in parts])
-            case ast.BinOp(left=left, op=ast.Add(), right=right):
-                return self._joined([self._text(left, depth + 1), self._text(right, depth + 1)])
-            case ast.Subscript(value=value, slice=ast.Constant(value=int() as at)) if type(at) is int:
-                known = self._dotted(value) == "sys.argv" and 0 <= at < len(self._arguments)
-                argument = self._arguments[at] if known else None
-                return None if argument is None else (argument,)
-            case ast.Call(func=function, args=[_, *_] as args, keywords=[]) if self._dotted(function) == "os.path.join":
-                return _joined_paths([self._text(argument, depth + 1) for argument in args])
-            case _:
-                return None
-
-    def _each(self, nodes: tuple[ast.expr, ...], depth: int) -> tuple[str, ...] | None:
-        texts = [self._text(node, depth) for node in nodes]
-        if any(text is None for text in texts) or len(texts) > _MAX_TEXTS:
-            return None
-        return _limited(tuple(item for text in texts for item in text or ()))
-
-    def _part(self, node: ast.expr, depth: int) -> tuple[str, ...] | None:
-        if not isinstance(node, ast.FormattedValue):
-            return self._text(node, depth)
-        if node.conversion not in (-1, ord("s")) or node.format_spec is not None:
-            return None
-        return self._text(node.value, depth)  # of a path object the text is not what it was made of
-
-    def _joined(self, parts: list[tuple[str, ...] | None]) -> tuple[str, ...] | None:
-        known = [part for part in parts if part is not None]
-        return _limited("".join(each) for each in itertools.product(*known)) if len(known) == len(parts) else None
-
-    def _path(self, node: ast.expr, depth: int) -> tuple[str, ...] | None:
-        """All names that the expression, a path object, may have; None where it is none."""
-        self._steps += 1
-        if depth > _MAX_DEPTH or self._steps > _MAX_STEPS:
-            return None
-        match node:
-            case ast.Call(func=function, args=[_, *_] as args, keywords=[]) if self._dotted(function) in _PATHS:
-                return _joined_paths([self._text_or_path(argument, depth + 1) for argument in args])
-            case ast.Name(id=name) if name in self._values and len(self._values[name]) == 1:
-                return self._path(self._values[name][0], depth + 1)
-            case ast.BinOp(left=left, op=ast.Div(), right=right):
-                first = self._path(left, depth + 1)
-                return None if first is None else _joined_paths([first, self._text_or_path(right, depth + 1)])
-            case _:
-                return None
-
-    def _is_path_name(self, name: str) -> bool:
-        return any(self._path(node, 0) is not None for node in self._values[name])
-
-    def _dotted(self, node: ast.expr) -> str:
-        root = node
-        while isinstance(root, ast.Attribute):
-            root = root.value
-        return dotted(node, self._imported) if isinstance(root, ast.Name) and root.id in self._imported else ""
-
-
-def _joined_paths(parts: list[tuple[str, ...] | None]) -> tuple[str, ...] | None:
-    known = [part for part in parts if part is not None]
-    return _limited(posixpath.join(*each) for each in itertools.product(*known)) if len(known) == len(parts) else None
-
-
-def _limited(texts: Iterable[str]) -> tuple[str, ...] | None:
-    found = tuple(itertools.islice(texts, _MAX_TEXTS + 1))
-    return found if len(found) <= _MAX_TEXTS and all(len(text) <= _MAX_TEXT for text in found) else None
-
-
-def _bound_once(statements: list[ast.stmt], bound: Counter[str]) -> Mapping[str, tuple[ast.expr, ...]]:
-    """The names that the code gives a value in one place, with every expression that this may be."""
-    nodes = [node for statement in statements for node in ast.walk(statement)]
-    given: dict[str, tuple[ast.expr, ...]] = {}
-    for node in nodes:
-        match node:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                given[name] = (value,)
-            case (
-                ast.For(target=ast.Name(id=name), iter=ast.List(elts=items) | ast.Tuple(elts=items))
-                | ast.comprehension(target=ast.Name(id=name), iter=ast.List(elts=items) | ast.Tuple(elts=items))
-            ):
-                # nothing holds the list, so nothing changes it
-                given[name] = tuple(items)
-    return {name: values for name, values in given.items() if bound[name] == 1}
-
-
-def bindings(statements: Iterable[ast.stmt]) -> Iterator[str]:
-    """The names that the code gives a value, as often as it does; of statements that no proof has, not all."""
-    for node in (inner for statement in statements for inner in ast.walk(statement)):
-        match node:
-            case ast.Name(id=name, ctx=ast.Store() | ast.Del()) | ast.FunctionDef(name=name) | ast.arg(arg=name):
-                yield name
-            case ast.ExceptHandler(name=str() as name):
-                yield name
-            case _:
-                pass

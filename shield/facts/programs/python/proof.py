@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from shield.facts.programs.python.called import CAUGHT, UnlistedCallError
 from shield.facts.programs.python.code import python_tree
 from shield.facts.programs.python.expressions import Expressions, RefusedError
-from shield.facts.programs.python.files import Files, FileUse, UnnamedFileError, bindings
+from shield.facts.programs.python.files import Files, FileUse, UnnamedFileError
 from shield.facts.programs.python.names import Names, UnlistedNameError
 from shield.facts.programs.python.processes import Started, UnclearStartError
 from shield.facts.programs.python.stores import UnclearStoreError
+from shield.facts.programs.python.texts import bindings
 from shield.types import Access
 
 __all__ = ["Proof", "proven"]
