@@ -100,7 +100,7 @@ def _go_run(call: Invocation) -> bool:
     for word in call.words:
         if not word.fixed or "@" in word.text or "://" in word.text:
             call.reading.run(RunsCode.FETCHED)
-            call.reading.unknown.append("what `go run` fetches is pinned by nothing")
+            call.reading.ask("what `go run` fetches is pinned by nothing")
             return True
         if not word.text.startswith("-"):
             break
