@@ -180,3 +180,19 @@ def test_scripts_that_run_while_installing(line, name):
     plain = locks | {"package.json": json.dumps({"scripts": {name: "tsc", "test": "tsc"}})}
     assert decided(f"{line} && npm test", plain) is not Decision.ALLOW
     assert decided(f"f() {{ ./x.sh; }}; f; {line}", plain | {"x.sh": "ls\n"}) is not Decision.ALLOW
+
+
+@pytest.mark.parametrize(
+    ("line", "allowed"),
+    [("cmake -E rm -rf WHAT", None), ("cmake -E remove_directory WHAT", None), ("cmake -E remove WHAT/x", None), ("cmake -E cmake_link_script y", None), ("cmake -E copy c.txt build/c.txt", True),
+     ("cmake -E copy_directory src build/src", True), ("cmake -E make_directory build/z", True), ("cmake -E cmake_progress_start build 0", True), ("cmake -E cmake_echo_color --cyan x", True),
+     ("cmake -E copy c.txt .git/hooks/pre-commit", False), ("cmake -E copy_directory evil .", False), ("cmake -E env rm -rf dist", False), ("cmake -E copy c.txt ~/.bashrc", False)],
+)  # fmt: skip
+def test_commands_that_cmake_has_itself(line, allowed):
+    for folder in ("src", "dist"):
+        files = {"evil/.git/hooks/pre-commit": "ls\n", "y": f"rm -rf {folder}\n", f"{folder}/x": "x\n"}
+        said = line.replace("WHAT", folder)
+        expected = folder == "dist" if allowed is None else allowed
+        assert (decided(said, files) is Decision.ALLOW) is expected, said
+        made = files | {"out/Makefile": f"all:\n\tcd .. && {said}\n"}
+        assert (decided("cmake --build out", made) is Decision.ALLOW) is expected, said
