@@ -196,3 +196,14 @@ def test_commands_that_cmake_has_itself(line, allowed):
         assert (decided(said, files) is Decision.ALLOW) is expected, said
         made = files | {"out/Makefile": f"all:\n\tcd .. && {said}\n"}
         assert (decided("cmake --build out", made) is Decision.ALLOW) is expected, said
+
+
+def test_what_names_itself_over_and_over_ends():
+    settings = "a0 = rm -rf src\n" + "".join(f"a{at + 1} = $a{at} $a{at}\n" for at in range(60))
+    assert decided("ninja", {"build.ninja": settings + "rule r\n  command = $a60\nbuild x: r\n"}) is not Decision.ALLOW
+    for said in ("-/" * 30_000, "a-" * 30_000):
+        assert decided("ninja", {"build.ninja": f"rule r\n  command = {said}\nbuild x: r\n"}) is not None
+    listed = ", ".join(f'"x{at}"' for at in range(20))
+    names = "".join(f"x{at}: [{listed}]," for at in range(20))
+    assert decided("mix x0", {"mix.exs": f"defp aliases do\n[{names}]\nend\n"}) is not None
+    assert decided("mix x0", {"mix.exs": "defp aliases [" * 4_000}) is not None

@@ -21,7 +21,6 @@ __all__ = ["go_directives", "mix_aliases"]
 _MAX_FILES = 200
 _MAX_FOLDERS = 200
 _MAX_NAMES = 500
-_MAX_DEEP = 4
 _DIRECTIVE = re.compile(r"^//go:generate[ \t]+(.*?)[ \t]*$", re.MULTILINE)
 _WORD = re.compile(r'"((?:[^"\\]|\\.)*)"|(\S+)')
 _PACKAGE = re.compile(r"^package[ \t]+(\w+)", re.MULTILINE)
@@ -87,7 +86,10 @@ def _quoted(word: str) -> str:
     return re.sub(r"\\?([\"`\\])", r"\\\1", word).join('""') if "$" in word else shlex.quote(word)
 
 
-_ALIASES = re.compile(r"\bdefp?\s+aliases\b.*?\[(.*?)^\s*end\b|\baliases:\s*\[(.*?)^\s*\]", re.DOTALL | re.MULTILINE)
+_LISTS = (
+    (re.compile(r"\bdefp?[ \t]+aliases\b"), re.compile(r"^[ \t]*end\b", re.MULTILINE)),
+    (re.compile(r"\baliases:[ \t]*\["), re.compile(r"^[ \t]*\]", re.MULTILINE)),
+)
 _ALIAS = re.compile(r"(?:\"([\w.]+)\"|\b([a-z][\w.]*)):\s*(\[[^\[\]]*\]|\"(?:[^\"\\]|\\.)*\")")
 _TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
@@ -102,23 +104,36 @@ def mix_aliases(call: Invocation, operands: Sequence[Value]) -> None:
             continue
         said = {
             quoted or plain: _TEXT.findall(value)
-            for found in _ALIASES.finditer(text)
-            for quoted, plain, value in _ALIAS.findall(found[1] or found[2] or "")
+            for listed in _listed(text)
+            for quoted, plain, value in _ALIAS.findall(listed)
         }
         lines: list[str] = []
+        seen: set[str] = set()
         for name in names:
-            _follow(name, said, lines, _MAX_DEEP)
+            _follow(name, said, lines, seen)
         steps = [Step(text=line, folder=posixpath.dirname(path)) for line in dict.fromkeys(lines)]
         show_steps(call, steps, path)
 
 
-def _follow(name: str, said: dict[str, list[str]], lines: list[str], deep: int) -> None:
+def _listed(text: str) -> Iterator[str]:
+    """What stands in the list of aliases, wherever it is written."""
+    for begins, ends in _LISTS:
+        begin = begins.search(text)
+        end = ends.search(text, begin.end()) if begin is not None else None
+        if begin is not None:
+            yield text[begin.end() : end.start() if end is not None else len(text)]
+
+
+def _follow(name: str, said: dict[str, list[str]], lines: list[str], seen: set[str]) -> None:
     """The lines that the tasks of an alias are; one that is named like the alias is the task itself."""
+    if name in seen or len(seen) > _MAX_FILES:
+        return
+    seen.add(name)
     for line in said.get(name, ())[:_MAX_FILES]:
         task, _, rest = line.partition(" ")
         if task == "cmd":
             lines.append(rest)
-        elif task == name or task not in said:
-            lines.append(f"mix {line}" if task != name else "")
-        elif deep and len(lines) < _MAX_FILES:
-            _follow(task, said, lines, deep - 1)
+        elif task in said:
+            _follow(task, said, lines, seen)
+        elif task != name:
+            lines.append(f"mix {line}")

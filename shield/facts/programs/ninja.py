@@ -24,10 +24,8 @@ _MAX_LONG = 8_192  # characters of one command
 _NAME = re.compile(r"\$(?:\{([\w.-]+)\}|([\w-]+)|(.))", re.DOTALL)
 _SETTING = re.compile(r"([\w.-]+)\s*=\s*(.*)", re.DOTALL)
 # What only compiles, archives and links is no work to follow, and there may be very much of it.
-_PLAIN = re.compile(
-    r"(?::\s*&&\s*)?(?:\S*/)?(?:[\w.-]*-)?(?:cc|c\+\+|g\+\+|gcc|clang(?:\+\+)?|ar|ranlib|ld|rustc|as)(?:-[\d.]+)?\s"
-    r"[^;&|`$()]*"
-)
+_COMPILER = re.compile(r"(?:cc|c\+\+|g\+\+|gcc|clang(?:\+\+)?|ar|ranlib|ld|rustc|as)(?:-[\d.]+)?")
+_MARKS = frozenset(";&|`$()")
 _VALUED = frozenset(("-C", "-f", "-j", "-k", "-l", "-d", "-w", "-t"))
 _TELLING = frozenset(("-n", "-t", "--version", "-h", "--help"))
 _CMAKE_VALUED = frozenset(("--build", "-t", "--target", "--config", "--parallel", "--preset"))
@@ -142,10 +140,24 @@ def _lines(rules: _Rules, targets: Sequence[str]) -> Iterator[str]:
         waiting += [*edge.inputs, *edge.further]
         own = {"in": " ".join(edge.inputs), "out": " ".join(edge.outputs), **edge.settings}
         line = _filled(rules.commands.get(edge.rule, ""), {**rules.settings, **own})[:_MAX_LONG]
-        if line and not _PLAIN.fullmatch(line):
+        if line.strip() and not _compiles(line):
             yield line
 
 
+def _compiles(line: str) -> bool:
+    program, _, words = line.removeprefix(": && ").partition(" ")
+    return _COMPILER.fullmatch(posixpath.basename(program)[-20:]) is not None and _MARKS.isdisjoint(words)
+
+
 def _filled(text: str, settings: Mapping[str, str]) -> str:
-    """With what stands for the names in it; `$$` is a dollar, `$ ` a blank."""
-    return _NAME.sub(lambda found: settings.get(found[1] or found[2], "") if not found[3] else found[3], text)
+    """With what stands for the names in it; `$$` is a dollar, `$ ` a blank. No longer than a command may be: settings
+    that name each other twice double each time."""
+    parts: list[str] = []
+    at = size = 0
+    for found in _NAME.finditer(text):
+        value = found[3] or settings.get(found[1] or found[2], "")
+        parts += [text[at : found.start()], value]
+        at, size = found.end(), size + found.end() - at + len(value)
+        if size > _MAX_LONG:
+            return "".join(parts)[:_MAX_LONG]
+    return "".join((*parts, text[at:]))
