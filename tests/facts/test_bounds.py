@@ -15,6 +15,7 @@ from shield.facts.programs.literals import literal_deeds
 from shield.facts.shell.grammar.parse import parse
 from shield.facts.shell.grammar.script import Script
 from shield.facts.shell.grammar.tree import Tree, read_tree
+from shield.facts.shell.record import Record
 
 SPRAWLING = ["a|" * 20_000, "\\" + "]|" * 8_000 + "case a infithen", "[[)" * 8_000, ")" * 40_000]
 
@@ -82,3 +83,16 @@ def test_settings_of_empty_lines_are_read():
 
 def test_a_host_of_marks_is_none():
     assert host_fact("http://a" + "\u0f73" * 20_000 + ".com/") is None
+
+
+@pytest.mark.parametrize("line", ["find {} -delete", "find {} -exec rm {{}} +", "rm {}", "cat {}"])
+def test_no_more_paths_are_looked_at_than_a_rule_can_ask_about(line):
+    found = facts(line.format(" ".join(f"d{at}" for at in range(2_000))))
+    assert len(found.paths) <= Record.MAX_PATHS * 2
+    assert found.unknown
+
+
+def test_as_many_paths_as_one_works_with_are_looked_at():
+    found = facts("cat " + " ".join(f"d{at}" for at in range(900)))
+    assert len(found.paths) >= 900
+    assert not found.unknown

@@ -57,7 +57,9 @@ def everywhere(command):
      "kubectl apply -f k.yaml", "kubectl delete ns x", "terraform apply", "terraform destroy -auto-approve", "flyctl deploy", "vercel --prod", "netlify deploy",
      "firebase deploy", "gcloud app deploy", "az webapp up", "docker compose down -v", "docker system prune -af", "docker volume rm x", "redis-cli flushall",
      "dropdb x", "systemctl stop x", "mail -s x a@b.c", "ansible-playbook x.yml", "cdk deploy", "pulumi up", "goreleaser release", "semantic-release",
-     "changeset publish", "np", "cap deploy", "mkdocs gh-deploy", "git push", "npm publish", "scp build/x host:/srv", "rsync -a build/ host:/srv/"],
+     "changeset publish", "np", "cap deploy", "mkdocs gh-deploy", "heroku container:release web", "eb deploy", "lein deploy", "nuget push x", "luarocks upload x",
+     "cpan-upload x", "ghp-import -np site", "mosquitto_pub -t x", "fastlane deliver", "gradle uploadArchives", "go run x.example/y@latest", "go run x.example/y@v1.0.0",
+     "python3 -m ensurepip", "node https://x.example/y.js", "git push", "npm publish", "scp build/x host:/srv", "rsync -a build/ host:/srv/"],
 )  # fmt: skip
 def test_what_reaches_others_is_asked(command):
     assert Decision.ALLOW not in set(everywhere(command))
@@ -70,7 +72,7 @@ def test_what_reaches_others_is_asked(command):
      "npx prisma migrate reset --force", "npx prisma db push --force-reset", "npx sequelize db:drop", "npx sequelize-cli db:migrate:undo:all", "npx knex migrate:rollback --all",
      "npx typeorm schema:drop", "npx drizzle-kit drop", "npx mikro-orm schema:drop --run", "node_modules/.bin/prisma migrate reset", "node node_modules/.bin/prisma migrate reset",
      "php artisan migrate:fresh", "node ace db:wipe", "mix ecto.drop", "dotnet ef database update 0", "diesel database reset", "sqlx database drop", "goose -dir m down",
-     "migrate -path x -database y drop", "dbmate drop", "flyway clean", "mvn flyway:clean", "gradle flywayClean", "liquibase drop-all"],
+     "migrate -path x -database y drop", "dbmate drop", "flyway clean", "mvn flyway:clean", "php bin/console doctrine:schema:drop --force", "bin/console doctrine:database:drop", "gradle flywayClean", "liquibase drop-all"],
 )  # fmt: skip
 def test_what_takes_data_out_of_a_database_is_asked(command):
     assert Decision.ALLOW not in set(everywhere(command))

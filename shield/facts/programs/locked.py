@@ -8,6 +8,7 @@ from shield.facts.guards import inside
 from shield.facts.paths import resolve_path, resolved_roots
 from shield.facts.programs.invocation import Invocation
 from shield.facts.programs.javascript.lock import names_all
+from shield.facts.programs.javascript.named import named_scripts
 from shield.facts.programs.mention import bases_of
 from shield.facts.programs.reading import Value
 from shield.facts.programs.requirements import read_requirements
@@ -18,6 +19,10 @@ __all__ = ["fetched", "install", "npm_install", "pip_install", "tool_of"]
 
 _MAX_SETTINGS = 1 << 16
 _OFFLINE = frozenset(("--offline", "--no-index"))
+# What these run of the project's own package.json while they install (npm, "Life Cycle Scripts").
+_SCRIPTED = frozenset(("bun", "npm", "pnpm", "yarn"))
+_LIFE = ("preinstall", "install", "postinstall", "prepublish", "prepare")
+_ONLY = re.compile(r"\( npx (?:-y |--yes )?only-allow (?:bun|npm|pnpm|yarn)\n\)")  # it looks at what installs
 _INDEX = frozenset(("--registry", "-i", "--index-url", "--default-index"))
 
 
@@ -44,6 +49,9 @@ def install(call: Invocation) -> bool:
         _bind(call, lock)
         _settings(call, posixpath.dirname(lock), source)
     _hosts(call, source)
+    if tool in _SCRIPTED and not call.arguments.has("--ignore-scripts"):
+        named_scripts(call, tool, _LIFE)
+        reading.nested = [each for each in reading.nested if _ONLY.fullmatch(each.words[0].text) is None]
     return True
 
 

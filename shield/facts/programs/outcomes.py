@@ -51,7 +51,7 @@ _EMPTYING: Mapping[str, str] = {
     "hasura": "migrate apply --down*",
     "hanami": "db drop|db rollback",
     "lein": "migratus reset|migratus rollback|migratus destroy",
-    "symfony": "doctrine:database:drop|doctrine:schema:drop",
+    "symfony console": "doctrine:database:drop|doctrine:schema:drop",
     "wp": "db reset|db drop|db clean",
     "drush": "sql-drop|sql:drop",
 }
@@ -67,6 +67,14 @@ _SENDING: Mapping[str, str | None] = {
     "skopeo": "copy|sync|delete",
     "skaffold": "run|deploy|dev|debug|delete",
     "eas expo": "submit|build|update|publish",
+    "heroku": "container:*|deploy*|apps:destroy*|pg:reset*|pg:push*|run",
+    "eb": "deploy|create|terminate|scale|setenv",
+    "lein dart pub luarocks": "deploy|publish|upload",
+    "nuget": "push|delete",
+    "cpan-upload mosquitto_pub": None,
+    "ghp-import": "-*p*|--push",
+    "fastlane": "deliver|supply|pilot|*release*|*deploy*|upload*",
+    "gradle gradlew": "*uploadArchives|*:jib|jib",
 }
 _IDLE = frozenset(("--dry-run", "--dryRun", "--help", "-h", "--version", "--snapshot"))
 

@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from shield.facts.programs.bins import starts_by_name
 from shield.facts.programs.cleared import cleared, emptied
+from shield.facts.programs.cmake import works_as_tool
 from shield.facts.programs.handed import hands_code, hands_program
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.java import built_by_java
@@ -120,7 +121,7 @@ def _operands(call: Invocation, operands: list[Value], *accesses: Access) -> Non
 def _given(call: Invocation, option: Option, value: Value | None) -> None:
     """Take an option of the entry for what it does."""
     reading = call.reading
-    reading.run(option.runs)
+    reading.run(option.runs if not (option.name == "-E" and works_as_tool(call)) else RunsCode.WORKSPACE)
     reading.operations |= option.adds
     if option.asks is not None:
         reading.unknown.append(f"`{call.name[:80]} {option.name}`: {option.asks}")

@@ -179,7 +179,7 @@ class Reading:
         self.run(RunsCode.WORKSPACE)
         if _FETCHED.match(value.text):
             self.run(RunsCode.FETCHED)
-            self.unknown.append(f"what `{value.text[:80]}` holds is pinned by nothing")
+            self.ask(f"what `{value.text[:80]}` holds is pinned by nothing")
         elif value.text[:5].lower() == "data:":
             self.run(RunsCode.INLINE)
 

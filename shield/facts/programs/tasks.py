@@ -14,11 +14,13 @@ from shield.facts.place import Place
 from shield.facts.programs.coded import invoke_tasks, nox_sessions, rake_tasks
 from shield.facts.programs.composer import composer_commands, composer_steps
 from shield.facts.programs.declared import pre_commit_hooks, tox_environments
+from shield.facts.programs.directed import go_directives, mix_aliases
 from shield.facts.programs.invocation import Invocation
 from shield.facts.programs.justfiles.called import groups
 from shield.facts.programs.justfiles.called import steps_of as just_steps
 from shield.facts.programs.justfiles.reader import JUSTFILES, Justfile, read_justfile
 from shield.facts.programs.mention import bases_of
+from shield.facts.programs.ninja import built_by_cmake, ninja_rules
 from shield.facts.programs.reading import Value
 from shield.facts.programs.task_files import UNKNOWN, found_above, show_steps
 from shield.facts.programs.task_words import TaskWords
@@ -150,6 +152,11 @@ TASKED: Mapping[str, Callable[[Invocation, Sequence[Value]], None]] = MappingPro
         "tox": tox_environments,
         "pre-commit": pre_commit_hooks,
         "nox": nox_sessions,
+        "go": go_directives,
+        "mix": mix_aliases,
+        "ninja": ninja_rules,
+        "samu": ninja_rules,
+        "cmake": built_by_cmake,
         "inv": invoke_tasks,
         "invoke": invoke_tasks,
         "rake": rake_tasks,

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from shield.facts.programs.cargo_make import cargo_make
 from shield.facts.programs.declared import cargo_alias
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.library import models
@@ -87,6 +88,8 @@ def _toolchain(call: Invocation) -> bool:
     if any("linker=" in word.text for word in call.words):
         call.reading.run(RunsCode.INLINE)
     first = call.words[0] if call.words else None
+    if first is not None and first.text == "make":
+        cargo_make(call)
     if first is None or not first.text.startswith("+"):
         return cargo_alias(call)
     if not first.fixed or "/" in first.text:
@@ -100,7 +103,7 @@ def _go_run(call: Invocation) -> bool:
     for word in call.words:
         if not word.fixed or "@" in word.text or "://" in word.text:
             call.reading.run(RunsCode.FETCHED)
-            call.reading.unknown.append("what `go run` fetches is pinned by nothing")
+            call.reading.ask("what `go run` fetches is pinned by nothing")
             return True
         if not word.text.startswith("-"):
             break

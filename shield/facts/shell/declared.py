@@ -28,6 +28,8 @@ def declare(
             flags += word.text.lstrip("-") if word.text.startswith("-") else ""
             _doubt_flags(name, word.text, state)
             continue
+        if word.fixed and "f" in flags and (name == "export" or "x" in flags):
+            state.handed |= {f"{word.text}()"}
         match = NAME.match(word.text)
         if match is None or not (word.fixed or (match[3] is not None and not word.many)):
             state.doubt(f"`{name}` with options or names that are not constant")

@@ -11,6 +11,7 @@ from shield.facts.shell.declared import NAME, declare, unset
 from shield.facts.shell.directories import change_directory, use_stack
 from shield.facts.shell.frame import Done, Frame
 from shield.facts.shell.options import set_options, set_shell_options
+from shield.facts.shell.printed import text_of
 from shield.facts.shell.state import State
 from shield.facts.shell.variables import Content
 from shield.facts.shell.virtual import entered, only_enters
@@ -22,6 +23,7 @@ DECLARING = frozenset(("export", "declare", "typeset", "local", "readonly"))
 # Options of `read` and others that take the next word.
 _READ_VALUES = frozenset("dinNptu")
 _FILLS_ARRAY = re.compile(r"-\w*a")
+_PLAIN = re.compile(r"[\w./-]+", re.ASCII)
 _MAPFILE_VALUES = frozenset("dnOsuCc")
 
 
@@ -63,7 +65,7 @@ def carry_out(
         case "shopt":
             set_shell_options(words, state)
         case _:
-            _names(_assigned(name, words, state), state, shell)
+            _names(_assigned(name, words, state), state, shell, _told(name, words))
     return Done(state, state)
 
 
@@ -124,13 +126,21 @@ def _operands(words: tuple[Value, ...], valued: frozenset[str], named: str, stat
     return out
 
 
-def _names(words: list[Value], state: State, shell: Shell) -> None:
+def _told(name: str, words: tuple[Value, ...]) -> str | None:
+    """What the one name is given, where that is a plain word: by `printf -v x %s y`."""
+    texts = tuple([word.text for word in words])
+    known = name == "printf" and texts[:1] == ("-v",) and all(word.fixed for word in words)
+    text = text_of("printf", texts[2:]) if known and "%s\\n" not in texts else None
+    return text if text and _PLAIN.fullmatch(text) else None
+
+
+def _names(words: list[Value], state: State, shell: Shell, text: str | None) -> None:
     for word in words:
         match = NAME.match(word.text) if word.fixed else None
         if match is None or match[3] is not None:
             state.doubt("a name that is assigned to is not plain")
         else:
-            shell.assign(match[1], None, state)
+            shell.assign(match[1], text, state)
 
 
 def _let(words: tuple[Value, ...], state: State, shell: Shell) -> None:

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from shield.facts.place import Place
 from shield.facts.programs.forwarding import forwarded
+from shield.facts.programs.inherited import run_inherited
 from shield.facts.programs.invocation import Context, read_invocation
 from shield.facts.programs.leading import mention_within
 from shield.facts.programs.managed import managed
@@ -214,6 +215,7 @@ def _read(called: Called, words: tuple[Value, ...], place: Place, state: State, 
             if text and looks_like_path(tail, place, state.bases):
                 reading.use(Use.ANY, tail)
     told_outcome(reading, name, words)
+    run_inherited(reading, name, context)
     for text in reading.said:
         mention_within(reading, f" {text}", home=place.home)
     return reading

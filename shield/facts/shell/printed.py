@@ -6,7 +6,7 @@ import re
 from shield.facts.shell.variables import Content, Number, Token
 from shield.types import CommandFact, Dynamic, Origin, RunsCode
 
-__all__ = ["printed", "thinned"]
+__all__ = ["printed", "text_of", "thinned"]
 
 _OURS = (Origin.SYSTEM, Origin.BUILTIN, Origin.USER)
 # What fails prints nothing.
@@ -58,7 +58,7 @@ def printed(command: CommandFact, *, fed: str | None, base: str | None, path: Co
         return found
     if name == "pwd" and words in ((), ("-P",), ("-L",)):
         return _PATH if base is None else base.rstrip("\n")
-    text = fed if name == "cat" and not words else _text(name, words)
+    text = fed if name == "cat" and not words else text_of(name, words)
     return None if text is None or "\0" in text else text.rstrip("\n")
 
 
@@ -75,7 +75,7 @@ def thinned(content: Content, command: CommandFact) -> Content:
     return content._replace(several=content.several and not one, maybe=True)
 
 
-def _text(name: str, words: tuple[str, ...]) -> str | None:
+def text_of(name: str, words: tuple[str, ...]) -> str | None:
     """Programs whose output follows from their words."""
     match name:
         case "echo" if not (words and words[0].startswith("-")):

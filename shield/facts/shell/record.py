@@ -29,6 +29,8 @@ class Record:
     """What was found so far. `doubts` says why the line is not understood; empty if it is."""
 
     MAX_COMMANDS = 2_000
+    # Rules look at every path, and some of them at all words for each: 2,000 roots of one find(1) took 6 s.
+    MAX_PATHS = 1_000
 
     def __init__(self, place: Place) -> None:
         self.place = place
@@ -104,6 +106,8 @@ class Record:
             for use in reading.paths:
                 facts = path_facts(use, self.place, state.bases, source)
                 self.paths.extend(facts)
+                if len(self.paths) > self.MAX_PATHS:
+                    raise TooMuchError
                 for fact in facts:
                     note = self.touched.note(fact)
                     if note is not None:

@@ -29,13 +29,14 @@ def left(state: State, before: State, contents: Mapping[str, Content]) -> State:
 
 
 def fresh(state: State, contents: Mapping[str, Content], env: Mapping[str, str]) -> State:
-    """Another shell: it has the exported variables only, and nothing else of this one's."""
+    """Another shell: it has what is exported, variables and functions, and nothing else of this one's."""
     inner = state.copy()
     names = (*state.exported, *state.handed)
     exported = {name: value for name, value in state.variables.items() if name in env or name in names}
     # what was unset is exported only if it was told to be again
     inner.variables = {**exported, **dict.fromkeys(state.gone & state.variables.keys()), **contents}
-    inner.functions, inner.attributes, inner.positional = {}, {}, None
+    inner.functions = {name: bodies for name, bodies in state.functions.items() if f"{name}()" in state.handed}
+    inner.attributes, inner.positional = {}, None
     inner.fed = False
     inner.split = inner.globs = True
     inner.vanishing = False

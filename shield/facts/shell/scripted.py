@@ -76,7 +76,7 @@ class Scripted:
         record.hosts.extend(hosts)
         record.unknown.extend(inner.unread)
         record.unread.extend(inner.unread)
-        texts, files = further(inner.commands)
+        texts, files = further(text, inner.commands)
         found = [resolve_path(name, record.place, base=base, expand_tilde=False) for name in files for base in bases]
         texts += [script_text(each.path, record.place) or "" for each in found if each.path is not None]
         for each in dict.fromkeys(texts):

@@ -23,6 +23,13 @@ _RUN = re.compile(
 )
 _SWEEPING = re.compile(r"-(?=[a-zA-Z]*[rR])(?=[a-zA-Z]*f)[rRfvdI]+|--recursive")
 _CONTENT = re.compile(r"(?:\$|<)\((?:cat|<)[ \t]*([\w./-]+)\)", re.ASCII)
+# `$(command -v rm)`: the program of that name
+_FOUND = re.compile(
+    r"""(["']?)(?:\$\(|`)(?:which|command[ \t]+-v|type[ \t]+-[pP])[ \t]+([\w.-]+)"""
+    r"""[ \t]*(?:2>[ \t]*/dev/null)?(?:\)|`)\1"""
+)
+# texts that a name is given, in case one is run by a name: `declare -A x=([y]='rm -rf z'); ${x[y]}`
+_HELD = re.compile(rf"""=[ \t]*(?:'({_DELETER}[ \t][^'\n]*)'|"({_DELETER}[ \t][^"\n]*)")""")
 _TEXTS = frozenset(("ash", "bash", "dash", "eval", "ksh", "mksh", "sh", "zsh"))
 
 
@@ -31,6 +38,8 @@ def spellings(text: str) -> list[str]:
     found = [text]
     if "\\\n" in text and _refused(text):
         found.append(_PARTED.sub("", text))
+    if _FOUND.search(text):
+        found.append(_FOUND.sub(r"\2", found[-1]))
     named = {name: value.strip("'\"") for name, value in _ALIAS.findall(text)}
     functions = "".join(
         f'{name}() {{ {"command " if value.split()[0] == name else ""}{value} "$@"\n}}\n'
@@ -50,10 +59,11 @@ def _refused(text: str) -> bool:
     return False
 
 
-def further(commands: Sequence[CommandFact]) -> tuple[list[str], list[str]]:
+def further(text: str, commands: Sequence[CommandFact]) -> tuple[list[str], list[str]]:
     """Texts that the script runs besides, and files whose text it runs: `eval "$(cat x)"`, `. /dev/stdin < x`, what it
-    writes by a here-document and then starts."""
-    texts: list[str] = []
+    writes by a here-document and then starts, what stands in arrays."""
+    held = any(map(_runs_held, commands))
+    texts = [found[1] or found[2] for found in _HELD.finditer(text)] if held else []
     files: list[str] = []
     written: dict[str, str] = {}
     for command in commands:
@@ -69,6 +79,12 @@ def further(commands: Sequence[CommandFact]) -> tuple[list[str], list[str]]:
         names = [*targets, *(command.argv[1:] if command.name == "tee" else ())]
         written.update((posixpath.normpath(name), body) for name in names for body in bodies)
     return texts, files
+
+
+def _runs_held(command: CommandFact) -> bool:
+    """Whether it may run a text that a name holds."""
+    unsure = command.dynamic is Dynamic.PROGRAM or (command.dynamic is Dynamic.CODE and command.name in _TEXTS)
+    return unsure and any("$" in word for word in command.argv)
 
 
 def hidden_deletes(text: str, commands: Sequence[CommandFact]) -> bool:

@@ -70,7 +70,9 @@ class State:
     exact: bool = True
     gone: frozenset[str] = frozenset()
     arrays: set[str] = field(default_factory=lambda: set(_ARRAYS))
-    handed: frozenset[str] = frozenset()  # what the script was given in its environment, and gives on
+    handed: frozenset[str] = (
+        frozenset()
+    )  # what the script was given in its environment, and gives on; functions as `f()`
     stood: tuple[str | None, ...] = ()  # where the shell stood when `positional` was given
 
     def copy(self) -> "State":

@@ -58,7 +58,7 @@ def runs(line, files=None):
         ("cargo --config a=1 build", RunsCode.INLINE),
         ("go test -exec x", RunsCode.INLINE),
         ("gcc -wrapper a,b x.c", RunsCode.INLINE),
-        ("cmake -E rm x", RunsCode.INLINE),
+        ("cmake -E env x", RunsCode.INLINE),
         ("pylint --init-hook=x a.py", RunsCode.INLINE),
         ("npm ci", RunsCode.FETCHED),
         ("yarn", RunsCode.FETCHED),

@@ -159,7 +159,7 @@ def _fetched(reading: Reading, *more: Operation) -> None:
 def _ours(call: Invocation) -> bool:
     """Whether it works on the repository that the shell stands in, and nothing about it is in doubt."""
     reading = call.reading
-    sure = not (reading.code or reading.cautious or reading.loose or reading.nested)
+    sure = not (reading.code or reading.cautious or reading.loose or any(each.file is None for each in reading.nested))
     return (
         sure
         and call.context.base is not None

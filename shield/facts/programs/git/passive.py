@@ -7,7 +7,7 @@ from shield.facts.filesystem import FileKind
 from shield.facts.place import Place
 from shield.facts.repositories import MAX_SETTINGS, WORK_TREE, Repository
 
-__all__ = ["QUIET", "is_passive", "settings"]
+__all__ = ["QUIET", "hook_folders", "is_passive", "settings"]
 
 _MAX_NAMES = 10_000  # in one directory
 # Settings of a repository that make git run something or read further settings (git-config(1)).
@@ -74,7 +74,7 @@ def is_passive(place: Place, repository: Repository, text: str | None, *, quiet:
         return False
     if _ACTIVE_SETTING.search(_HOOKS_PATH.sub("", _TOLD.sub("", text))):
         return False
-    return not any(_hooks(place, folder, quiet=quiet) for folder in _hook_folders(repository, text))
+    return not any(_hooks(place, folder, quiet=quiet) for folder in hook_folders(repository, text))
 
 
 def _leads_out(place: Place, repository: Repository) -> bool:
@@ -135,7 +135,7 @@ def _config(place: Place, path: str) -> str | None:
     return content.decode("utf-8", "replace") if content is not None else None
 
 
-def _hook_folders(repository: Repository, text: str) -> tuple[str, ...]:
+def hook_folders(repository: Repository, text: str) -> tuple[str, ...]:
     """Where its hooks may lie: its own directory, and those that the settings name."""
     named = (posixpath.join(repository.top, path) for path in _HOOKS_PATH.findall(text))
     return (posixpath.join(repository.common, "hooks"), *named)

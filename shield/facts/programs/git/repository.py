@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from shield.facts.filesystem import FileKind, FileSystemUnknownError
 from shield.facts.paths import resolve_path
 from shield.facts.place import Place
+from shield.facts.programs.git.hooks import started_hooks
 from shield.facts.programs.git.index import gitlinks, holds_gitlinks
 from shield.facts.programs.git.passive import QUIET, is_passive, settings
 from shield.facts.programs.git.settings import named_files
@@ -88,6 +89,7 @@ def _plain(call: Invocation, repository: Repository, verb: str) -> bool:
     text = settings(place, repository)
     if text is not None:
         _named(call, repository, text)
+        started_hooks(call, repository, text, verb)
     if verb == "help" and text is not None and "help" in text.lower():
         return False  # it may be shown in a browser
     if not is_passive(place, repository, text, quiet=verb in QUIET):

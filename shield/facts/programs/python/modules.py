@@ -53,7 +53,7 @@ def run_module(call: Invocation, named: Value, words: list[Value], depth: int = 
         reading.unknown.append("`python -m keyring` shows what the user keeps secret")
     if name in _FETCHING:
         reading.run(RunsCode.FETCHED)
-        reading.unknown.append(f"what `python -m {name}` fetches is pinned by nothing")
+        reading.ask(f"what `python -m {name}` fetches is pinned by nothing")
     elif name in sys.stdlib_module_names and name not in _TOOLS and not own:
         reading.unknown.append(f"what `python -m {named.text[:80]}` does is not known")
     if name in _TOOLS:
@@ -145,7 +145,7 @@ def _works(call: Invocation, name: str, words: list[Value]) -> None:
     texts = [word.text for word in words]
     if name == "venv" and any(text.startswith("--up") for text in texts):
         reading.run(RunsCode.FETCHED)
-        reading.unknown.append("what `python -m venv --upgrade-deps` fetches is pinned by nothing")
+        reading.ask("what `python -m venv --upgrade-deps` fetches is pinned by nothing")
     elif name == "venv" and any(text.startswith("--c") for text in texts):
         cleared(call, words, "python -m venv --clear")
     elif name == "pydoc" and any(re.match(r"-w*[bpn]", text) for text in texts):
