@@ -84,7 +84,7 @@ def judge(act: Act, name: str = "default") -> tuple[Verdict, Facts]:
     request = ActionRequest(id="x", action=make_action(act.type, dict(act.payload), WORKSPACE))
     place = replace(made_place(), files=act.files)
     now = int(NOW.timestamp() * 1000)
-    return dry_run(request, place, policy(name), agent="agent", now_ms=now, max_tier=Tier.POLICY)
+    return dry_run(request, place, policy(name), agent="agent", now_ms=now, max_tier=Tier.POLICY, monotonic=lambda: 0.0)
 
 
 def commands() -> Iterator[Act]:

@@ -1,5 +1,6 @@
 """The path of every verdict as far as it judges, for command lines: no service behind it, no record, no permit."""
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -24,13 +25,15 @@ def dry_run(
     now_ms: int,
     max_tier: Tier = Tier.CLASSIFIER,
     tier1: Callable[[], BlockingTier] | None = None,
+    monotonic: Callable[[], float] = time.monotonic,
 ) -> tuple[Verdict, Facts]:
     """Judge without a service: nothing is recorded, nobody is asked, nothing is permitted.
 
     What needs more than `max_tier`, a judge model or a person is ESCALATE with that `need`. `tier1` is asked for where
-    an action needs it, which few do, so it may load what it needs then.
+    an action needs it, which few do, so it may load what it needs then. `monotonic`: seconds, by which facts that take
+    too long are unknown.
     """
-    judged = judge(request, place, policy, agent=agent, now_ms=now_ms)
+    judged = judge(request, place, policy, agent=agent, now_ms=now_ms, monotonic=monotonic)
     opinions = judged.opinions
     if not blocked(opinions) and min(max_tier, need_of(opinions)) >= Tier.CLASSIFIER:
         tier = AbsentTier(tier=Tier.CLASSIFIER) if tier1 is None else tier1()
