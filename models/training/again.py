@@ -7,17 +7,15 @@ where a figure of OTHER lies outside, 2 where a manifest has no figures or not t
 
 import argparse
 import json
-import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from models.training.report import interval
+from shield.types import Json
 
 __all__ = ["Again", "FiguresError", "again", "main"]
 
-_RECALL = "recall_at_"
 _ROUNDED = 5e-5  # a manifest has four digits
 
 
@@ -49,32 +47,25 @@ def again(model: Path, other: Path) -> Iterator[Again]:
         raise FiguresError(
             f"{other}: other sources than those of {model}: {', '.join(sorted(set(ours) ^ set(theirs)))}"
         )
+    for folder, metrics in ((model, ours), (other, theirs)):
+        if not all(isinstance(figures.get("auc"), list) for figures in metrics.values()):
+            raise FiguresError(f"{folder / 'manifest.json'}: figures without intervals; ship it anew with `--graph`")
     for source, figures in ours.items():
-        for figure, value in figures.items():
-            if figure == "auc":
-                low, high = _auc_interval(value, figures["attacks"], figures["harmless"])
-            elif figure.startswith(_RECALL):
-                low, high = interval(round(value * figures["attacks"]), int(figures["attacks"]))
-            else:
-                continue
-            yield Again(source=source, figure=figure, value=value, low=low, high=high, other=theirs[source][figure])
+        for figure, said in figures.items():
+            if isinstance(said, list):  # with its interval; how many texts there were has none
+                value, low, high = said
+                yield Again(
+                    source=source, figure=figure, value=value, low=low, high=high, other=theirs[source][figure][0]
+                )
 
 
-def _metrics(folder: Path) -> Mapping[str, Mapping[str, float]]:
+def _metrics(folder: Path) -> Mapping[str, Mapping[str, Json]]:
     path = folder / "manifest.json"
     try:
-        metrics: Mapping[str, Mapping[str, float]] = json.loads(path.read_text(encoding="utf-8"))["made"]["metrics"]
+        metrics: Mapping[str, Mapping[str, Json]] = json.loads(path.read_text(encoding="utf-8"))["made"]["metrics"]
     except (OSError, ValueError, KeyError, TypeError):
         raise FiguresError(f"{path}: no figures; it is written by `python -m models.training.ship`") from None
     return metrics
-
-
-def _auc_interval(area: float, attacks: float, harmless: float) -> tuple[float, float]:
-    """95 %, after Hanley and McNeil, Radiology 143 (1982)."""
-    one, two = area / (2 - area), 2 * area * area / (1 + area)
-    variance = area * (1 - area) + (attacks - 1) * (one - area * area) + (harmless - 1) * (two - area * area)
-    half = 1.959964 * math.sqrt(max(0.0, variance) / (attacks * harmless))
-    return max(0.0, area - half), min(1.0, area + half)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

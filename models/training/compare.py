@@ -21,7 +21,7 @@ class Compared:
     scorer: str
     attacks: int
     harmless: int
-    auc: float
+    auc: tuple[float, float, float]
     recalls: Mapping[float, tuple[float, float, float]]
 
 
@@ -66,9 +66,9 @@ def sources_table(compared: Iterable[Compared]) -> str:
     sums: dict[str, list[float]] = {}
     for one in compared:
         recalled = " | ".join(shown(*one.recalls[share]) for share in SHARES)
-        lines.append(f"| {one.source} ({one.kind}, {one.attacks}) | {one.scorer} | {one.auc:.3f} | {recalled} |")
+        lines.append(f"| {one.source} ({one.kind}, {one.attacks}) | {one.scorer} | {_area(*one.auc)} | {recalled} |")
         if not one.source.startswith(("generated", WRITTEN)):
-            values = [1.0, one.auc, *(one.recalls[share][0] for share in SHARES)]
+            values = [1.0, one.auc[0], *(one.recalls[share][0] for share in SHARES)]
             before = sums.setdefault(one.scorer, [0.0] * len(values))
             sums[one.scorer] = [old + new for old, new in zip(before, values, strict=True)]
     for scorer, (count, auc, *recalls) in sums.items():
@@ -97,6 +97,10 @@ def shipped_table(rows: Sequence[Row], answers: Mapping[str, Sequence[Answer]]) 
         what = "attack" if label == -1 else "harmless"
         lines.append(f"| {source} ({kind}, {len(places)}) | {what} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
+
+
+def _area(value: float, low: float, high: float) -> str:
+    return f"{value:.3f} ({low:.3f} to {high:.3f})"
 
 
 def _name(row: Row) -> str:

@@ -38,9 +38,9 @@ _HEAD = """\
 # What tier 1 finds, misses and wrongly stops
 
 The rules of `policies/heuristics` and the shipped classifier, on texts that neither was made from; `generated` is the
-exception, other draws of the banks that the classifier learnt from. With 95 % intervals (Wilson), and beside them in
-the same run: TF-IDF over character n-grams with logistic regression, fitted to what the classifier learnt from, and the
-detector of agent-governance-toolkit-core. The `dojo-*` are AgentDojo's injections in its environments, with each of its
+exception, other draws of the banks that the classifier learnt from. With 95 % intervals, and beside them in the same
+run: TF-IDF over character n-grams with logistic regression, fitted to what the classifier learnt from, and the detector
+of agent-governance-toolkit-core. The `dojo-*` are AgentDojo's injections in its environments, with each of its
 attacks, its goals alone, its documents and its tasks; `bipia-injected` are BIPIA's documents with one of its attacks in
 them; `documents-*` are documentation in other languages, and that of three packages that agents are built with;
 `web-pages` are pages of the web, each once as it was sent and once as text, up to 20,000 letters; machine-* is the
@@ -57,7 +57,9 @@ Rules for what speaks as the user (`injection.user.*` and the like) were written
 `dojo-important5` and `dojo-important6`. So these two are left out for the classifier alone, and the figures of rules,
 and of both together, say of them that a known attack is found.
 
-Intervals speak of the draw of the texts alone. The same training with another seed (`models/training/RESULTS.md`) found
+Intervals of areas are Hanley and McNeil's, of shares at the shipped thresholds Wilson's; those of a recall at a share
+of false alarms hold what chance does to the threshold, too, as seven texts of seven thousand set one at .1 %. They all
+speak of the draw of the texts alone. The same training with another seed (`models/training/RESULTS.md`) found
 less of AgentDojo and more in requests: over the left-out sources the classifier's mean area under the curve was .866
 instead of .886, and of AgentDojo's sources of 25 texts single recalls moved by up to a quarter.
 

@@ -197,8 +197,8 @@ def _metrics(rows: Sequence[Row], margins: Sequence[float]) -> dict[str, Json]:
         f"{one.source} ({one.kind})": {
             "attacks": one.attacks,
             "harmless": one.harmless,
-            "auc": round(one.auc, 4),
-            **{f"recall_at_{share:g}": round(recall[0], 4) for share, recall in one.recalls.items()},
+            "auc": [round(value, 4) for value in one.auc],
+            **{f"recall_at_{share:g}": [round(value, 4) for value in recall] for share, recall in one.recalls.items()},
         }
         for one in by_source(rows, {"tier1": margins})
     }

@@ -218,7 +218,7 @@ def _worth(model: DebertaV2ForSequenceClassification, vocabulary: Vocabulary, ru
 
 
 def _numbers(one: Measured | Compared) -> list[float]:
-    return [round(one.auc, 3), *(round(recall[0], 3) for recall in one.recalls.values())]
+    return [round(one.auc[0], 3), *(round(recall[0], 3) for recall in one.recalls.values())]
 
 
 def _scores(model: DebertaV2ForSequenceClassification, vocabulary: Vocabulary, rows: Sequence[Row]) -> list[float]:

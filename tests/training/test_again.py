@@ -10,7 +10,8 @@ from models.training.again import FiguresError, again, main
 
 def model(folder, **figures):
     folder.mkdir()
-    metrics = {"a (prose)": {"attacks": 100, "harmless": 1_000, "auc": 0.9, "recall_at_0.01": 0.5, **figures}}
+    said = {"auc": [0.9, 0.858, 0.942], "recall_at_0.01": [0.5, 0.404, 0.596]}
+    metrics = {"a (prose)": {"attacks": 100, "harmless": 1_000, **said, **figures}}
     (folder / "manifest.json").write_text(json.dumps({"made": {"metrics": metrics}}))
     return folder
 
@@ -19,10 +20,10 @@ def model(folder, **figures):
     ("figures", "outside"),
     [
         ({}, []),
-        ({"recall_at_0.01": 0.41}, []),  # Wilson's interval of 50 of 100 is .404 to .596
-        ({"recall_at_0.01": 0.39}, ["recall_at_0.01"]),
-        ({"auc": 0.87}, []),  # Hanley and McNeil: .858 to .942
-        ({"auc": 0.95, "recall_at_0.01": 0.61}, ["auc", "recall_at_0.01"]),
+        ({"recall_at_0.01": [0.41, 0.0, 1.0]}, []),
+        ({"recall_at_0.01": [0.39, 0.0, 1.0]}, ["recall_at_0.01"]),
+        ({"auc": [0.87, 0.0, 1.0]}, []),
+        ({"auc": [0.95, 0.0, 1.0], "recall_at_0.01": [0.61, 0.0, 1.0]}, ["auc", "recall_at_0.01"]),
     ],
 )
 def test_what_lies_outside_the_interval_of_the_first_is_told(tmp_path, monkeypatch, capsys, figures, outside):
@@ -36,7 +37,7 @@ def test_what_lies_outside_the_interval_of_the_first_is_told(tmp_path, monkeypat
 
 
 def test_a_training_is_the_same_as_itself(tmp_path):
-    one = model(tmp_path / "one", auc=1.0, **{"recall_at_0.01": 1.0, "recall_at_0.001": 0.0})
+    one = model(tmp_path / "one", auc=[1.0, 1.0, 1.0], **{"recall_at_0.001": [0.0, 0.0, 0.2]})
     assert all(figure.inside for figure in again(one, one))
 
 
@@ -44,6 +45,10 @@ def test_what_cannot_be_compared_is_refused(tmp_path, monkeypatch, capsys):
     one, two = model(tmp_path / "one"), model(tmp_path / "two")
     (two / "manifest.json").write_text(json.dumps({"made": {"metrics": {}}}))
     with pytest.raises(FiguresError, match=r"a \(prose\)"):
+        list(again(one, two))
+    old = {"a (prose)": {"attacks": 100, "harmless": 1_000, "auc": 0.9}}
+    (two / "manifest.json").write_text(json.dumps({"made": {"metrics": old}}))
+    with pytest.raises(FiguresError, match="without intervals"):
         list(again(one, two))
     (two / "manifest.json").write_text("{}")
     monkeypatch.setattr(sys, "argv", ["again", str(one), str(two)])

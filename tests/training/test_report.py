@@ -2,6 +2,7 @@
 
 import math
 from random import Random
+from statistics import NormalDist
 
 import pytest
 
@@ -39,8 +40,35 @@ def test_intervals_are_wilsons():
 def test_a_measure_counts_what_is_above():
     found = measure([3.0, 4.0, 5.0, 0.0], [float(value) for value in range(-100, 0)], shares=(0.0, 0.01))
     assert found.recalls[0.0][0] == 1.0
-    assert found.auc == 1.0
+    assert found.auc[0] == 1.0
     assert (found.attacks, found.harmless) == (4, 100)
+
+
+@pytest.mark.parametrize("share", [0.001, 0.01, 0.05])
+def test_intervals_of_recall_hold_the_recall_that_more_texts_would_show(share):
+    """Also what chance does to the threshold is in them: Wilson's, of the attacks alone, hold it in 6 of 10 draws at
+    .001, where seven texts set the threshold."""
+    rng, normal, drawn = Random(3), NormalDist(), 200
+    truth = 1 - normal.cdf(normal.inv_cdf(1 - share) - 3)
+    inside = wilsons = 0
+    for _ in range(drawn):
+        attacks = [rng.gauss(3, 1) for _ in range(500)]
+        recall, low, high = measure(attacks, [rng.gauss(0, 1) for _ in range(7_000)], (share,)).recalls[share]
+        inside += low <= truth <= high
+        least, most = interval(round(recall * len(attacks)), len(attacks))
+        wilsons += least <= truth <= most
+    assert inside >= 0.91 * drawn
+    assert share > 0.001 or wilsons < 0.75 * drawn
+
+
+def test_the_same_scores_have_the_same_interval():
+    assert measure([1.0, 3.0], [0.0, 2.0]) == measure([1.0, 3.0], [0.0, 2.0])
+
+
+def test_nothing_found_and_everything_found_are_ends_of_their_intervals():
+    harmless = [float(value) for value in range(100)]
+    assert measure([-1.0] * 9, harmless).recalls[0.01][:2] == (0.0, 0.0)
+    assert measure([101.0] * 9, harmless).recalls[0.01][::2] == (1.0, 1.0)
 
 
 def test_texts_of_other_writers_are_held_against_each_other_and_stay_out_of_the_mean():
@@ -56,7 +84,7 @@ def test_texts_of_other_writers_are_held_against_each_other_and_stay_out_of_the_
     ]
     scores = [2.0] * 10 + [1.0] * 10 + [2.0] * 10 + [3.0] * 10 + [9.0] * 10
     compared = by_source(told, {"it": scores})
-    assert {one.source: one.auc for one in compared} == {"public-attacks": 1.0, "written-attacks": 0.0}
+    assert {one.source: one.auc[0] for one in compared} == {"public-attacks": 1.0, "written-attacks": 0.0}
     assert {one.harmless for one in compared} == {10}
     assert "**mean of 1 left-out sources** | it | 1.000" in sources_table(compared)
     shown = shipped_table(told, {"it": [Answer.NO_OBJECTION] * 20 + [Answer.ESCALATE] * 30})
