@@ -11,8 +11,10 @@ from shield.facts.beneath import Look
 from shield.facts.categories import may_have_meaning
 from shield.facts.filesystem import FileKind
 from shield.facts.paths import resolve_path
+from shield.facts.programs.emptied import add_emptied
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.listing import linked
+from shield.facts.programs.mention import bases_of
 from shield.facts.programs.model import Use
 from shield.facts.programs.reading import PathUse, Value, plain_globs
 from shield.facts.programs.within import clear_below, plain_within
@@ -105,6 +107,8 @@ def _copy(call: Invocation) -> bool:
                 )
             )
             _over(call, operand, target, whole=whole)
+        if any(operand.fixed and operand.text == "/dev/null" for operand in operands):
+            add_emptied(reading, [target], call.context.place, bases_of(call))
     preserving = arguments.has("-d", "-P", "-p", "--no-dereference", "--preserve")
     reading.reshapes |= kind in ("mv", "ln", "link") or links or call.recursive or preserving
     return True
@@ -114,6 +118,16 @@ def _over(call: Invocation, operand: Value, target: Value, *, whole: bool) -> No
     """A tree that is copied over another one is written through the links that lie there."""
     if call.name.rpartition("/")[2] == "cp" and call.recursive and not clear_below(call, operand, target, whole=whole):
         call.reading.unknown.append(f"links in `{target.text[:80]}` lead what is copied there to other places")
+
+
+def _truncate(call: Invocation) -> bool:
+    """truncate: only a size with `+` or `>` in front takes nothing away."""
+    grows = [size.fixed and size.text.lstrip().startswith(("+", ">")) for size in call.arguments.values("-s", "--size")]
+    for operand in call.operands:
+        call.reading.path(operand, Access.WRITE)
+    if not grows or not all(grows):
+        add_emptied(call.reading, call.operands, call.context.place, bases_of(call))
+    return True
 
 
 def _copied(call: Invocation, operand: Value) -> Value:
@@ -267,5 +281,6 @@ FILE_TOOLS: Mapping[str, Special] = MappingProxyType(
         "file": _file,
         "shown": _shown,
         "split": _split,
+        "truncate": _truncate,
     }
 )
