@@ -107,15 +107,15 @@ def _copy(call: Invocation) -> bool:
                 )
             )
             _over(call, operand, target, whole=whole)
-        if any(operand.fixed and operand.text == "/dev/null" for operand in operands):
-            add_emptied(reading, [target], call.context.place, bases_of(call))
     preserving = arguments.has("-d", "-P", "-p", "--no-dereference", "--preserve")
     reading.reshapes |= kind in ("mv", "ln", "link") or links or call.recursive or preserving
     return True
 
 
 def _over(call: Invocation, operand: Value, target: Value, *, whole: bool) -> None:
-    """A tree that is copied over another one is written through the links that lie there."""
+    """A tree that is copied over another one is written through the links that lie there; nothing leaves nothing."""
+    if operand.fixed and operand.text == "/dev/null":
+        add_emptied(call.reading, [target], call.context.place, bases_of(call))
     if call.name.rpartition("/")[2] == "cp" and call.recursive and not clear_below(call, operand, target, whole=whole):
         call.reading.unknown.append(f"links in `{target.text[:80]}` lead what is copied there to other places")
 
