@@ -33,6 +33,7 @@ def test_tasks_of_gradle(task):
         said = {file: "plugins { java }\n" + task.replace("@@", "data")}
         assert decided("./gradlew wipe", said) is Decision.ESCALATE
         assert decided("./gradlew test", said) is Decision.ALLOW
+        assert decided("./gradlew tasks --all", said) is Decision.ALLOW
         assert decided("./gradlew wipe", {file: task.replace("@@", "build")}) is Decision.ALLOW
 
 

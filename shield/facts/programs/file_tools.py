@@ -123,9 +123,10 @@ def _over(call: Invocation, operand: Value, target: Value, *, whole: bool) -> No
 def _truncate(call: Invocation) -> bool:
     """truncate: only a size with `+` or `>` in front takes nothing away."""
     grows = [size.fixed and size.text.lstrip().startswith(("+", ">")) for size in call.arguments.values("-s", "--size")]
+    cuts = not grows or not all(grows)
     for operand in call.operands:
-        call.reading.path(operand, Access.WRITE)
-    if not grows or not all(grows):
+        call.reading.path(operand, Access.WRITE, *((Access.DELETE,) if cuts and not operand.fixed else ()))
+    if cuts:
         add_emptied(call.reading, call.operands, call.context.place, bases_of(call))
     return True
 

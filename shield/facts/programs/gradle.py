@@ -21,6 +21,11 @@ __all__ = ["gradle_tasks"]
 _FILES = ("build.gradle", "build.gradle.kts")
 _MAX_TASKS = 24
 _MAX_BLOCKS = 64
+# `tasks.register("x") {`, `task x {`, `val x by … {`, `tasks.x {`, `x.doLast {`; `tasks.register` begins no task `tasks`
+_BEGINS = (
+    r"(?:[\"']NAME[\"']|\b(?:task|val)[ \t]+NAME\b|\btasks\.NAME\b|^[ \t]*NAME\b(?!\.(?:create|getBy|named|register|with)))"
+    r"[^\n{}]*\{"
+)
 _NAME = re.compile(r":?(?:[\w.-]+:)*[A-Za-z]\w*")
 _STRING = r"(?:\"((?:[^\"\\\n$]|\\.)*+)\"|'((?:[^'\\\n]|\\.)*+)')"
 _STRINGS = rf"{_STRING}(?:\s*,\s*{_STRING})*"
@@ -60,7 +65,7 @@ def _blocks(text: str, names: list[str]) -> Iterator[str]:
         if name in seen:
             continue
         seen.add(name)
-        for found in re.finditer(rf"\b{re.escape(name)}\b[^\n{{}}]*\{{", text):
+        for found in re.finditer(_BEGINS.replace("NAME", re.escape(name)), text, re.MULTILINE):
             left -= 1
             if left < 0:
                 return
