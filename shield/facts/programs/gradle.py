@@ -21,10 +21,10 @@ __all__ = ["gradle_tasks"]
 _FILES = ("build.gradle", "build.gradle.kts")
 _MAX_TASKS = 24
 _MAX_BLOCKS = 64
-# `tasks.register("x") {`, `task x {`, `val x by … {`, `tasks.x {`, `x.doLast {`; `tasks.register` begins no task `tasks`
+# `tasks.register("x") {`, `task x {`, `val x by … {`, `tasks.x {`, `x.doLast {`; `tasks.register(…` is no task `tasks`
 _BEGINS = (
-    r"(?:[\"']NAME[\"']|\b(?:task|val)[ \t]+NAME\b|\btasks\.NAME\b|^[ \t]*NAME\b(?!\.(?:create|getBy|named|register|with)))"
-    r"[^\n{}]*\{"
+    r"(?:[\"']NAME[\"']|\b(?:task|val)[ \t]+NAME\b|\btasks\.NAME\b"
+    r"|^[ \t]*NAME\b(?!\.(?:create|getBy|named|register|with)))[^\n{}]*\{"
 )
 _NAME = re.compile(r":?(?:[\w.-]+:)*[A-Za-z]\w*")
 _STRING = r"(?:\"((?:[^\"\\\n$]|\\.)*+)\"|'((?:[^'\\\n]|\\.)*+)')"
