@@ -17,7 +17,7 @@ from shield.facts.programs.listing import linked
 from shield.facts.programs.mention import bases_of
 from shield.facts.programs.model import Use
 from shield.facts.programs.reading import PathUse, Value, plain_globs
-from shield.facts.programs.within import clear_below, plain_within
+from shield.facts.programs.within import clear_below, plain_files, plain_within
 from shield.types import Access
 
 __all__ = ["FILE_TOOLS"]
@@ -108,7 +108,8 @@ def _copy(call: Invocation) -> bool:
             )
             _over(call, operand, target, whole=whole)
     preserving = arguments.has("-d", "-P", "-p", "--no-dereference", "--preserve")
-    reading.reshapes |= kind in ("mv", "ln", "link") or links or call.recursive or preserving
+    moved = kind == "mv" and (exchanged or not plain_files(call, operands))
+    reading.reshapes |= moved or kind in ("ln", "link") or links or call.recursive or preserving
     return True
 
 
