@@ -4,12 +4,12 @@ Seen, not proven. It is read as the `find` that it stands for.
 """
 
 import ast
-import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator
 
 from shield.facts.programs.python.calls import METHODS_OF_PATHS, PATHS
 from shield.facts.programs.python.trees import Tree, Trees
+from shield.facts.programs.swept import find_line
 from shield.types import Access
 
 __all__ = ["looked_deletes"]
@@ -37,14 +37,7 @@ def looked_deletes(
     for target, each in deleted:
         found = trees.items(target) if each else _entry(trees, target, text, called)
         if found is not None:
-            yield from (_find(root, found.only or ()) for root in found.roots)
-
-
-def _find(root: str, only: tuple[str, ...]) -> str:
-    named = " -o ".join(f"-name {shlex.quote(name)}" for name in only)
-    top = root if root.startswith("/") else f"./{root}" if root.startswith("-") else root or "."
-    tests = rf"\( {named} \)" if len(only) > 1 else named
-    return f"find {shlex.quote(top)} {tests} -delete"
+            yield from (find_line(root, found.only or ()) for root in found.roots)
 
 
 def _deleted(node: ast.Call, called: Callable[[ast.expr], str]) -> Iterator[tuple[ast.expr, bool]]:
