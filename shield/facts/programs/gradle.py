@@ -24,7 +24,7 @@ _MAX_BLOCKS = 64
 # `tasks.register("x") {`, `task x {`, `val x by … {`, `tasks.x {`, `x.doLast {`; `tasks.register(…` is no task `tasks`
 _BEGINS = (
     r"(?:[\"']NAME[\"']|\b(?:task|val)[ \t]+NAME\b|\btasks\.NAME\b"
-    r"|^[ \t]*NAME\b(?!\.(?:create|getBy|named|register|with)))[^\n{}]*\{"
+    r"|^[ \t]*NAME\b(?!\.(?:create|getBy|named|register|with)))[^\n{}]{0,300}\{"
 )
 _NAME = re.compile(r":?(?:[\w.-]+:)*[A-Za-z]\w*")
 _STRING = r"(?:\"((?:[^\"\\\n$]|\\.)*+)\"|'((?:[^'\\\n]|\\.)*+)')"

@@ -36,7 +36,10 @@ _BEHIND: Mapping[str, str] = MappingProxyType(
         "php": r"[^;\n]{0,60}?\)\s+as\s+(?:\$\w+\s*=>\s*)?\$(\w+)",
     }
 )
-_NAMES = r"(?:unlinkSync|unlink|rmdirSync|rmSync|rmdir|removeSync|remove_tree|rmtree|rm_rf|rm_r|rm_f|rm|remove|rimraf|(?<=File\.)delete|(?<=Dir\.)delete|(?<=::)delete)"
+_NAMES = (
+    r"(?:unlinkSync|unlink|rmdirSync|rmSync|rmdir|removeSync|remove_tree|rmtree|rm_rf|rm_r|rm_f|rm|remove|rimraf"
+    r"|(?<=File\.)delete|(?<=Dir\.)delete|(?<=::)delete)"
+)
 _DIRECT = re.compile(rf"\b{_NAMES}['\"]?\s*[(,]?\s*(?:map\s*)?[(@]?\s*\Z")
 _CONSTANT = re.compile(r"[$@]?\b([A-Za-z_]\w*)\s*=\s*(?:'([^'\n]{1,200})'|\"([^\"\n$#]{1,200})\")")
 
@@ -73,7 +76,7 @@ def _is_deleted(text: str, found: re.Match[str], language: str) -> bool:
 
 
 def find_line(where: str, only: tuple[str, ...] = ()) -> str:
-    """The `find` that deletes what `where`, a folder or a pattern of names, leads to; of a folder no more than `only`."""
+    """The `find` that deletes what `where`, a folder or a pattern of names, leads to; of a folder `only` these."""
     parts = where.split("/")
     at = next((index for index, part in enumerate(parts) if set(part) & set("*?[{")), len(parts))
     if at < len(parts):
