@@ -12,7 +12,14 @@ EMPTIES = [
 
 
 def decided(line, file="data/a"):
-    held = {"data/a": "1\n", "none": "", "build/a": "1\n", "other": "1\n", "Makefile": f"x:\n\t{line}\n"}
+    held = {
+        "data/a": "1\n",
+        "none": "",
+        "build/a": "1\n",
+        "logs/app.log": "1\n",
+        "other": "1\n",
+        "Makefile": f"x:\n\t{line}\n",
+    }
     return reading_policy(line.replace("FILE", file), {at: text(said) for at, said in held.items()}, confined=True)
 
 
@@ -22,7 +29,7 @@ def test_what_stands_in_a_file_is_asked(line):
 
 
 @pytest.mark.parametrize("line", [line for line in EMPTIES if "FILE" in line])
-@pytest.mark.parametrize("file", ["none", "new", "build/a", "/tmp/a"])
+@pytest.mark.parametrize("file", ["none", "new", "build/a", "/tmp/a", "logs/app.log"])
 def test_what_is_empty_new_or_made_again_goes_ahead(line, file):
     assert decided(line, file) is Decision.ALLOW
 

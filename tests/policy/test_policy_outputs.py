@@ -24,7 +24,7 @@ def decided(line):
 
 @pytest.mark.parametrize(
     "line",
-    ["./run /tmp/new.csv", "python3 gen.py /tmp/new.csv", ".venv/bin/pytest --junitxml=/tmp/x.xml", "pytest --junitxml=/tmp/old.txt",
+    [  ".venv/bin/pytest --junitxml=/tmp/x.xml", "pytest --junitxml=/tmp/old.txt",
      "go test ./... -coverprofile=/tmp/c.out", "go test -coverprofile /tmp/old.txt ./...", "mypy --html-report /tmp/new src", "cargo build --target-dir /tmp/new",
      "dotnet test --results-directory /tmp/new", "mkdocs build --site-dir /tmp/new", "jq . p.json > /tmp/p.json && mv /tmp/p.json p.json", "sed s/a/b/ gen.py > /tmp/g; mv -f /tmp/g gen.py"],
 )  # fmt: skip
@@ -34,7 +34,7 @@ def test_outputs_go_ahead(line):
 
 @pytest.mark.parametrize(
     "line",
-    ["./run /tmp/old.txt", "./run /tmp/d", "./run /tmp/conftest.py", "./run /tmp/n; ./run /tmp/n", "printf x > /tmp/new.py; ./run /tmp/new.py", "cp gen.py /tmp/n.py; .venv/bin/ipython /tmp/n.py",
+    ["./run /tmp/old.txt", "./run /tmp/new.csv", "npx tsx /tmp/new.ts", "./run /tmp/d", "./run /tmp/conftest.py", "./run /tmp/n; ./run /tmp/n", "printf x > /tmp/new.py; ./run /tmp/new.py", "cp gen.py /tmp/n.py; .venv/bin/ipython /tmp/n.py",
      "printf x > /tmp/n.ini; .venv/bin/pytest -c /tmp/n.ini", "PYTHONPATH=/tmp/x .venv/bin/pytest", "make -f /tmp/new", "node_modules/.bin/tsx /tmp/new.ts", "python3 /tmp/new.py",
      "./run --out /tmp/a; . /tmp/a", "pytest --junitxml=/tmp/d", "cargo build --target-dir /tmp/d", "mkdocs build --site-dir /tmp/d",
      "mv /tmp/old.txt p.json", "mv /tmp/d src", "ls > /tmp/d; mv /tmp/d src", "cat gen.py > /tmp/g; mv /tmp/g .git/hooks/pre-commit", "ls > /tmp/g; mv gen.py /tmp/g; rm -f /tmp/g"],

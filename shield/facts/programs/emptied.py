@@ -1,4 +1,5 @@
-"""Files of the workspace that are emptied or cut short: what stands in them goes as if they were deleted."""
+"""Files of the workspace that are emptied or cut short: what stands in them goes as if they were deleted. A log goes on,
+and is no work."""
 
 from collections.abc import Iterable
 
@@ -10,6 +11,8 @@ from shield.types import Access
 
 __all__ = ["add_emptied"]
 
+_LOGS = (".log", "/nohup.out")
+
 
 def add_emptied(reading: Reading, values: Iterable[Value], place: Place, bases: Iterable[str | None]) -> None:
     """Add that these files are deleted, where something stands in them."""
@@ -20,6 +23,12 @@ def add_emptied(reading: Reading, values: Iterable[Value], place: Place, bases: 
 
 def _holds_work(text: str, place: Place, base: str | None) -> bool:
     found = resolve_path(text, place, base=base, expand_tilde=False)
-    if found.path is None or found.stat is None or found.stat.kind is not FileKind.FILE or not found.stat.size:
+    if (
+        found.path is None
+        or found.path.endswith(_LOGS)
+        or found.stat is None
+        or found.stat.kind is not FileKind.FILE
+        or not found.stat.size
+    ):
         return False
     return any(found.path.startswith(f"{root}/") for root in place.workspace_roots)
