@@ -1,5 +1,5 @@
-"""Files of the workspace that are emptied or cut short: what stands in them goes as if they were deleted. A log goes on,
-and is no work."""
+"""Files of the workspace that are emptied or cut short: what stands in them goes as if they were deleted. A log goes
+on, and is no work."""
 
 from collections.abc import Iterable
 
