@@ -7,7 +7,7 @@ from shield.types import Decision
 
 EMPTIES = [
     "truncate -s 0 FILE", "truncate --size=-5 FILE", "truncate -r other FILE", ": > FILE", "> FILE", "true >| FILE", "cat /dev/null > FILE",
-    "cp /dev/null FILE", "cd data && : > a", "bash -c ': > FILE'", "find data -name a -exec truncate -s 0 {} +",
+    "cp /dev/null FILE", "cd data && : > a", "bash -c ': > FILE'", "find data -name a -exec truncate -s 0 {} +", "find data -name a -exec cp /dev/null {} \\;",
 ]  # fmt: skip
 
 

@@ -116,6 +116,8 @@ def _copy(call: Invocation) -> bool:
 def _over(call: Invocation, operand: Value, target: Value, *, whole: bool) -> None:
     """A tree that is copied over another one is written through the links that lie there; nothing leaves nothing."""
     if operand.fixed and operand.text == "/dev/null":
+        if not target.fixed:
+            call.reading.path(target, Access.DELETE)
         add_emptied(call.reading, [target], call.context.place, bases_of(call))
     if call.name.rpartition("/")[2] == "cp" and call.recursive and not clear_below(call, operand, target, whole=whole):
         call.reading.unknown.append(f"links in `{target.text[:80]}` lead what is copied there to other places")
