@@ -71,6 +71,7 @@ Tier 0 decides on what a command would do, not on its words. This page lists wha
 - **Disguises.** More than forty dangerous commands wear {disguises} disguises, alone and several at once (`tests/corpora/test_variants.py`). Each disguised line is run by a real bash first, in a root of its own with stand-ins for programs: it counts only if the same programs get the same words, or the same files are written.
 - **Random lines.** Lines from a grammar of bash run in that root (`tests/corpora/test_bash_differential.py`): where the facts claim to know a line, every program that bash started is in them with its words, and so is every file that came to be. At least a third of the lines must be known, so that the comparison cannot pass by doubting all.
 - **Words that are data.** The same dangerous words in a commit message, a search, a document, a comment: none is blocked.
+- **Ordinary work.** What an agent runs in a dozen workspaces, with what a user wants asked of it, was written down before any of it was judged (`tests/corpora/stacks`); where the policy says otherwise, the reason stands beside it.
 
 The full runs stand in [the evidence](../evidence.md).
 
@@ -78,6 +79,7 @@ The full runs stand in [the evidence](../evidence.md).
 
 - **Code of the project.** `pytest`, `make`, `npm test` and `python3 script.py` run what stands in the workspace; it is allowed where a sandbox holds it (`state_hidden`, `confined`), whatever it says, and asked about without one. A script that is there is read, and what it plainly does is judged; a program can hide what it does. [What the sandbox stops](sandbox.md) is another page.
 - **What a program does by itself.** A program that Shield has a model of is judged by the model. Where the installed one is another, or has a hole, the model is wrong.
+- **Overwriting.** Writing a file of the workspace goes ahead, and what stood there and is in no commit is gone. Emptying one or cutting it short, and deleting what a look finds (`for f in Path("data").glob("*.csv"): f.unlink()`), is asked as deleting is.
 - **Meaning.** Facts say that a file is written, not that the text in it is a lie.
 - **A shell with settings of its own.** The line is judged for `bash -c` with the environment that Shield gives it. A host that keeps one shell open, or reads start-up files with aliases, runs something else.
 - **The user's start-up files.** `bash -lc LINE`, `bash -ic LINE` and `zsh -c LINE` run them first. They are not read. Where they and the home folder lie outside the workspace and the temporary folder, `HOME` is the user's, neither `ENV`, `BASH_ENV` nor `ZDOTDIR` is set and the session has written nothing beside the workspace, they count as code that a sandbox has to hold, like the project's, and the line is judged as any. It is trusted that they move to no other folder and leave names such as `ls` their meaning: no relative folder in `PATH`, no function or alias that does another thing. Writing them is asked.

@@ -71,7 +71,7 @@ def test_what_reaches_others_is_asked(command):
      "alembic downgrade base", "python3 -m alembic downgrade -1", "flask db downgrade", "rails db:drop", "bin/rails db:reset", "rake db:drop", "bundle exec rake db:reset",
      "npx prisma migrate reset --force", "npx prisma db push --force-reset", "npx sequelize db:drop", "npx sequelize-cli db:migrate:undo:all", "npx knex migrate:rollback --all",
      "npx typeorm schema:drop", "npx drizzle-kit drop", "npx mikro-orm schema:drop --run", "node_modules/.bin/prisma migrate reset", "node node_modules/.bin/prisma migrate reset",
-     "php artisan migrate:fresh", "node ace db:wipe", "mix ecto.drop", "dotnet ef database update 0", "diesel database reset", "sqlx database drop", "goose -dir m down",
+     "php artisan migrate:fresh", "php artisan queue:clear", "php artisan model:prune", "php artisan key:generate --force", "node ace db:wipe", "mix ecto.drop", "dotnet ef database update 0", "diesel database reset", "sqlx database drop", "goose -dir m down",
      "migrate -path x -database y drop", "dbmate drop", "flyway clean", "mvn flyway:clean", "php bin/console doctrine:schema:drop --force", "bin/console doctrine:database:drop", "gradle flywayClean", "liquibase drop-all"],
 )  # fmt: skip
 def test_what_takes_data_out_of_a_database_is_asked(command):
@@ -81,7 +81,7 @@ def test_what_takes_data_out_of_a_database_is_asked(command):
 @pytest.mark.parametrize(
     "command",
     ["python3 manage.py migrate", "python3 manage.py migrate app", "python3 manage.py migrate app zero --plan", "alembic upgrade head", "rails db:migrate", "rake test",
-     "npx prisma migrate dev", "npx sequelize db:migrate", "npx knex migrate:latest", "mix ecto.migrate", "php artisan migrate"],
+     "npx prisma migrate dev", "npx sequelize db:migrate", "npx knex migrate:latest", "mix ecto.migrate", "php artisan migrate", "php artisan key:generate --show", "php artisan queue:work --once"],
 )  # fmt: skip
 def test_what_a_projects_migrations_add_goes_ahead(command):
     assert set(everywhere(command)) == {Decision.ALLOW}

@@ -153,7 +153,7 @@ def test_the_line_itself_deletes_no_more_for_it(line):
 @pytest.mark.parametrize(
     "line",
     ["NODE_OPTIONS=--max-old-space-size=4096 npm run build", "export NODE_OPTIONS='--experimental-vm-modules --no-warnings'; npm test",
-     "GOFLAGS=-mod=vendor go test ./...", "GOFLAGS='-race -count=1' go test ./...", "CARGO_INCREMENTAL=0 cargo build",
+     "GOFLAGS=-mod=vendor go test ./...", "GOFLAGS='-race -count=1' go test ./...", "CFLAGS='-O2 -g -Wall -DX=1 -fsanitize=address,undefined' make", "CARGO_INCREMENTAL=0 cargo build",
      "GIT_EDITOR=true git rebase --continue", "PAGER=cat git log", "PYTHONDONTWRITEBYTECODE=1 uv run pytest -q", "CI=1 npm ci",
      "cd packages/core && npx tsc --noEmit", "cd packages && npm exec tsc", "bunx tsc --noEmit", "uv tree --depth 2", "uv export --format requirements-txt"],
 )  # fmt: skip
@@ -165,6 +165,7 @@ def test_ordinary_words_go_ahead(line):
     "line",
     ["NODE_OPTIONS='--require ./x.js' npm run build", "NODE_OPTIONS='--max-old-space-size=1 --import ./x.mjs' npm run build",
      "NODE_OPTIONS=--max-old-space-size=$(cat x) npm test", "NODE_OPTIONS='--inspect=0.0.0.0' npm test", "NODE_OPTIONS=--env-file=.env npm test",
+     "CFLAGS='-O2 -fplugin=./x.so' make", "CFLAGS='-O2 -wrapper id' make", "CFLAGS=-B/tmp/x make", "CFLAGS='-O2 $(shell id)' make", "CFLAGS=-specs=x make", "CFLAGS=-Wl,-x make",
      "GOFLAGS=-toolexec=./x go build ./...", "GOFLAGS='-mod=mod -exec=./x' go test ./...", "GOFLAGS=-modfile=/tmp/go.mod go build",
      "GIT_EDITOR=./x git rebase --continue", "GIT_EDITOR='true; ./x' git rebase --continue", "GIT_SEQUENCE_EDITOR=./x git rebase -i HEAD~2",
      "PAGER=./x git log", "CARGO_INCREMENTAL=x cargo build", "CARGO_BUILD_RUSTC=./x cargo build", "UV_INDEX_URL=https://x.example uv sync --locked",

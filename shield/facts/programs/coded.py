@@ -11,8 +11,8 @@ from shield.facts.programs.invocation import Invocation
 from shield.facts.programs.mention import bases_of
 from shield.facts.programs.python.code import python_tree
 from shield.facts.programs.reading import Value
-from shield.facts.programs.scripts import read_code
-from shield.facts.programs.task_files import UNKNOWN, Step, found_above, show_steps
+from shield.facts.programs.scripts import read_code, script_text
+from shield.facts.programs.task_files import UNKNOWN, Step, files_beneath, found_above, show_steps
 from shield.types import Access
 
 __all__ = ["invoke_tasks", "nox_sessions", "rake_tasks"]
@@ -22,6 +22,9 @@ _MAX_TASKS = 200
 _TASK = re.compile(
     r"^([ \t]*)(?:multi)?task\b([^\n]*)\bdo\b(?:\s*\|[^|\n]*\|)?[ \t]*$(.*?)^\1end\b", re.DOTALL | re.MULTILINE
 )
+
+_NEEDS = re.compile(r"^[ \t]*(?:multi)?task\b\W*(\w+)([^\n]*)$", re.MULTILINE)
+_SHOWS = frozenset(("-T", "--tasks", "-P", "--prereqs", "-D", "--describe", "-W", "--where"))
 
 
 def nox_sessions(call: Invocation, _: Sequence[Value]) -> None:
@@ -89,23 +92,51 @@ def _text(node: ast.expr) -> str:
 
 
 def rake_tasks(call: Invocation, operands: Sequence[Value]) -> None:
-    """rake NAME…: the blocks of those tasks in the Rakefile, and all that stands beside tasks."""
+    """rake NAME…, rails NAME: the blocks of those tasks in the Rakefile and in the files that are loaded with it, and
+    all that stands beside tasks."""
+    shows = not _SHOWS.isdisjoint(word.text for word in call.words)
     names = {re.split(r"[\[:]", word.text)[-1 if ":" in word.text else 0] for word in operands if word.fixed}
+    names = {""} if shows else names
     for base in bases_of(call):
         text, path = found_above(base, ["rakefile", "Rakefile", "rakefile.rb", "Rakefile.rb"], call.context.place)
         if text is None or path is None:
             continue
-        call.reading.path(Value(text=path, head=path, source=posixpath.basename(path)), Access.EXECUTE)
-        # of more tasks than that, all count
-        few = text.count("task") <= _MAX_TASKS
-        tasks = [(found[2], found[3]) for found in _TASK.finditer(text)] if few else []
-        heads = {name: head for head, _ in tasks for name in re.findall(r"^\W*(\w+)", head)}
-        wanted, waiting = set[str](), [name for name in names or {"default"} if name in heads]
-        while waiting:
-            name = waiting.pop()
-            if name not in wanted:
-                wanted.add(name)
-                waiting += [each for each in re.findall(r"\w+", heads[name]) if each in heads]
-        kept = [body for head, body in tasks if not wanted or wanted.intersection(re.findall(r"^\W*(\w+)", head))]
-        code = "\n".join([_TASK.sub("", text), *kept]) if few else text
-        read_code(call.reading, code, "ruby", "rake", (), call.context, file=path)
+        framed = "load_tasks" in text  # Rails has tasks of its own, and finds the project's
+        folder = posixpath.join(posixpath.dirname(path), "lib/tasks" if framed else "rakelib")
+        files = files_beneath(folder, ".rake", call.context.place)
+        said = {path: text} | {file: script_text(file, call.context.place) or "" for file in files}
+        for file, code in _of_tasks(said, names, every=not framed and not shows).items():
+            if code.strip():
+                call.reading.path(Value(text=file, head=file, source=posixpath.basename(file)), Access.EXECUTE)
+                read_code(call.reading, code, "ruby", "rake", (), call.context, file=file)
+
+
+def _of_tasks(said: dict[str, str], names: set[str], *, every: bool) -> dict[str, str]:
+    """Of each file the blocks of these tasks and of those that they need, and what stands beside tasks. `every`: where
+    no name is a task's here, all count."""
+    # of more tasks than that, all count
+    if sum(text.count("task") for text in said.values()) > _MAX_TASKS:
+        return said
+    tasks = {file: [(found[2], found[3]) for found in _TASK.finditer(text)] for file, text in said.items()}
+    heads = {name: head for each in tasks.values() for head, _ in each for name in re.findall(r"^\W*(\w+)", head)}
+    for text in said.values():  # without a block a task is what it needs
+        heads |= {name: rest + heads.get(name, "") for name, rest in _NEEDS.findall(_TASK.sub("", text))}
+    wanted, waiting = set[str](), [name for name in names or {"default"} if name in heads]
+    while waiting:
+        name = waiting.pop()
+        if name not in wanted:
+            wanted.add(name)
+            waiting += [each for each in re.findall(r"\w+", heads[name]) if each in heads]
+    return {
+        file: "\n".join(
+            [
+                _TASK.sub("", text),
+                *(
+                    body
+                    for head, body in tasks[file]
+                    if (every and not wanted) or wanted.intersection(re.findall(r"^\W*(\w+)", head))
+                ),
+            ]
+        )
+        for file, text in said.items()
+    }

@@ -11,11 +11,13 @@ from shield.facts.beneath import Look
 from shield.facts.categories import may_have_meaning
 from shield.facts.filesystem import FileKind
 from shield.facts.paths import resolve_path
+from shield.facts.programs.emptied import add_emptied
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.listing import linked
+from shield.facts.programs.mention import bases_of
 from shield.facts.programs.model import Use
 from shield.facts.programs.reading import PathUse, Value, plain_globs
-from shield.facts.programs.within import clear_below, plain_within
+from shield.facts.programs.within import clear_below, plain_files, plain_within
 from shield.types import Access
 
 __all__ = ["FILE_TOOLS"]
@@ -106,14 +108,30 @@ def _copy(call: Invocation) -> bool:
             )
             _over(call, operand, target, whole=whole)
     preserving = arguments.has("-d", "-P", "-p", "--no-dereference", "--preserve")
-    reading.reshapes |= kind in ("mv", "ln", "link") or links or call.recursive or preserving
+    moved = kind == "mv" and (exchanged or not plain_files(call, operands))
+    reading.reshapes |= moved or kind in ("ln", "link") or links or call.recursive or preserving
     return True
 
 
 def _over(call: Invocation, operand: Value, target: Value, *, whole: bool) -> None:
-    """A tree that is copied over another one is written through the links that lie there."""
+    """A tree that is copied over another one is written through the links that lie there; nothing leaves nothing."""
+    if operand.fixed and operand.text == "/dev/null":
+        if not target.fixed:
+            call.reading.path(target, Access.DELETE)
+        add_emptied(call.reading, [target], call.context.place, bases_of(call))
     if call.name.rpartition("/")[2] == "cp" and call.recursive and not clear_below(call, operand, target, whole=whole):
         call.reading.unknown.append(f"links in `{target.text[:80]}` lead what is copied there to other places")
+
+
+def _truncate(call: Invocation) -> bool:
+    """truncate: only a size with `+` or `>` in front takes nothing away."""
+    grows = [size.fixed and size.text.lstrip().startswith(("+", ">")) for size in call.arguments.values("-s", "--size")]
+    cuts = not grows or not all(grows)
+    for operand in call.operands:
+        call.reading.path(operand, Access.WRITE, *((Access.DELETE,) if cuts and not operand.fixed else ()))
+    if cuts:
+        add_emptied(call.reading, call.operands, call.context.place, bases_of(call))
+    return True
 
 
 def _copied(call: Invocation, operand: Value) -> Value:
@@ -267,5 +285,6 @@ FILE_TOOLS: Mapping[str, Special] = MappingProxyType(
         "file": _file,
         "shown": _shown,
         "split": _split,
+        "truncate": _truncate,
     }
 )

@@ -13,6 +13,7 @@ from types import MappingProxyType
 
 from shield.facts.filesystem import FileKind
 from shield.facts.paths import resolve_path
+from shield.facts.programs.coded import rake_tasks
 from shield.facts.programs.interpreted import arguments
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.model import Use
@@ -80,6 +81,8 @@ def _verb(call: Invocation) -> bool:
 def _tasks(call: Invocation) -> bool:
     """The verb of rails that this is, or a task, and more of them."""
     _verb(call)
+    verb = call.name.partition(" ")[2]
+    rake_tasks(call, [Value(text=verb, head=verb), *call.operands])
     if not all(_TASK.fullmatch(word.text) for word in call.operands):
         call.reading.run(RunsCode.INLINE)
     return True

@@ -83,6 +83,9 @@ def _shell(call: Invocation) -> bool:
 _SETTINGS = frozenset(("errexit", "noclobber", "noglob", "nounset", "pipefail", "verbose", "xtrace"))
 
 
+_HERE = re.compile(r"(?:localhost|127\.0\.0\.1|\[::1\]):\d+")
+
+
 def _interpreter(call: Invocation) -> bool:
     """perl, ruby, php and kin: inline code where an option gives it, else a script."""
     if only_version(call):
@@ -93,7 +96,9 @@ def _interpreter(call: Invocation) -> bool:
     if (call.name == "php" and _php_looks(call)) or (call.name == "ruby" and _ruby_tells(call)):
         return True
     # An option that is not known, or that loads a module or changes files in place, may bring code along.
-    brings = call.arguments.has("-i", "-M", "-m", "-S", "-B", "-R", "-E", "-a")
+    brings = call.arguments.has("-i", "-M", "-m", "-B", "-R", "-E", "-a")
+    served = call.arguments.values("-S") if call.name == "php" else []
+    brings |= call.arguments.has("-S") and not served
     brings |= any(option.name == "-d" and not _sets_limit(call, value) for option, value in call.arguments.given)
     # To PHP what stands behind `-l` in its word are more options: `-ld extension=./x.so`.
     brings |= call.name == "php" and any(
@@ -110,6 +115,10 @@ def _interpreter(call: Invocation) -> bool:
     elif any(option.value is Use.SCRIPT for option, _ in call.arguments.given):
         call.reading.run(RunsCode.WORKSPACE)
         arguments(call, call.operands)
+    elif served and not call.operands and all(_HERE.fullmatch(where.text) for where in served):
+        call.reading.run(RunsCode.WORKSPACE)
+        for folder in call.arguments.values("-t") or [Value(text=".", head=".")]:
+            call.reading.path(folder, Access.READ, recursive=True)
     else:
         script_and_rest(call, call.operands)
     return True

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from shield.facts.programs.deeds import Deeds
+from shield.facts.programs.swept import swept_lines
 from shield.types import Access
 
 __all__ = ["LANGUAGES", "MAX_TEXT", "literal_deeds"]
@@ -99,6 +100,8 @@ def literal_deeds(text: str, language: str, *, home: str) -> Deeds | None:
         return None
     reader = _Reader(language, home)
     reader.read(text)
+    for line in swept_lines(text, language):
+        reader.deeds.line(line)
     return reader.deeds
 
 

@@ -31,7 +31,18 @@ _EMPTIES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "delete_squashed_migrations",
             "remove_stale_contenttypes",
         ),
-        "artisan": ("db:wipe", "migrate:fresh", "migrate:refresh", "migrate:reset", "migrate:rollback"),
+        "artisan": (
+            "db:wipe",
+            "horizon:clear",
+            "migrate:fresh",
+            "migrate:refresh",
+            "migrate:reset",
+            "migrate:rollback",
+            "model:prune",
+            "queue:clear",
+            "queue:flush",
+            "queue:forget",
+        ),
         "console": ("doctrine:database:drop", "doctrine:schema:drop"),
         "ace": (
             "db:wipe",
@@ -59,6 +70,8 @@ def managed(reading: Reading, script: Value, words: Sequence[Value]) -> None:
         reading.run(RunsCode.INLINE)
     if _any(texts, _EMPTIES[name]):
         reading.ask(f"`{name}`: it empties a database")
+    if name == "artisan" and _any(texts, ("key:generate",)) and "--show" not in texts:
+        reading.ask("`artisan key:generate`: what was encrypted with the key that it replaces cannot be read again")
     if name == "manage.py" and _goes_back(texts):
         reading.ask("`manage.py migrate`: to an older state it takes data out of a database")
 

@@ -89,6 +89,16 @@ def _script(call: Invocation, words: list[Value]) -> None:
             return
 
 
+def _bundled(call: Invocation) -> bool:
+    """bundle install --local: gems that are there; the Gemfile is code, and so is what builds them."""
+    if not call.arguments.has("--local") or call.arguments.foreign or call.operands or call.reading.loose:
+        return fetched(call)
+    call.reading.run(RunsCode.WORKSPACE)
+    for value in call.arguments.values("--path"):
+        call.reading.path(value, Access.WRITE)
+    return True
+
+
 def _bare_install(call: Invocation) -> bool:
     """yarn, pnpm: without a subcommand they install."""
     if call.operands:
@@ -151,6 +161,7 @@ def _bun(call: Invocation) -> bool:
 PACKAGES: Mapping[str, Special] = MappingProxyType(
     {
         "bare_install": _bare_install,
+        "bundled": _bundled,
         "recursive": _recursive,
         "yarn_foreach": _yarn_foreach,
         "yarn_workspace": _yarn_workspace,

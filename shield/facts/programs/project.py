@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from types import MappingProxyType
 
+from shield.facts.filesystem import FileKind
+from shield.facts.paths import resolve_path
 from shield.facts.programs.bins import starts_by_name
 from shield.facts.programs.cleared import cleared, emptied
 from shield.facts.programs.cmake import works_as_tool
@@ -133,6 +135,7 @@ def _given(call: Invocation, option: Option, value: Value | None) -> None:
             emptied(call, value, f"{call.name} {option.name}")
 
 
+_PLAIN_PATH = re.compile(r"(?:/[\w.+-]+)+")
 _UNTRUSTED = (RunsCode.FETCHED, RunsCode.INLINE)
 # `//pkg:target`, `@repository//…`: what these build by name, and no path.
 _LABELLED = frozenset(("bazel", "bazelisk", "buck2", "pants"))
@@ -169,9 +172,23 @@ def _use(call: Invocation, use: Use, value: Value) -> None:
         mention(call, value, Access.READ)
         if SHELL_MARKS & set(value.text):
             call.reading.run(RunsCode.INLINE)
+    elif use is Use.WRITE and _is_output(call, value):
+        call.reading.use(use, value)
     else:
         mention_value(call.reading, value, home=call.context.place.home)
         call.reading.use(use, value)
+
+
+def _is_output(call: Invocation, value: Value) -> bool:
+    """Whether what is written there is new, or takes a file's place: of a folder that is there what lies in it is read,
+    too, and may be run (`--target-dir`)."""
+    if not value.fixed or not _PLAIN_PATH.fullmatch(value.text):
+        return False
+    found = [resolve_path(value.text, call.context.place, base=base, expand_tilde=False) for base in call.context.bases]
+    return all(
+        each.path is not None and (each.stat is None or each.stat.kind is FileKind.FILE) and not each.symlink
+        for each in found
+    )
 
 
 def _make(call: Invocation) -> bool:

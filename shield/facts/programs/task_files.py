@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from shield.facts.filesystem import FileKind
+from shield.facts.filesystem import FileKind, FileSystemUnknownError
 from shield.facts.paths import resolve_path
 from shield.facts.place import Place
 from shield.facts.programs.exposed import UNKNOWN, exposed
@@ -13,11 +13,12 @@ from shield.facts.programs.invocation import Invocation
 from shield.facts.programs.reading import Nested, NestedKind, Value
 from shield.facts.programs.scripts import language_of, read_code, script_text
 
-__all__ = ["MAX_DEEP", "MAX_FILES", "UNKNOWN", "Step", "found_above", "show_steps", "text_of"]
+__all__ = ["MAX_DEEP", "MAX_FILES", "UNKNOWN", "Step", "files_beneath", "found_above", "show_steps", "text_of"]
 
 MAX_FILES: Final = 16
 MAX_DEEP: Final = 24
 _MAX_TEXT = 32_768
+_MAX_NAMES = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,3 +93,21 @@ def text_of(base: str | None, name: str, place: Place) -> tuple[str | None, str 
         return None, None
     text = script_text(found.path, place)
     return text.removeprefix("\ufeff") if text is not None else None, found.path
+
+
+def files_beneath(folder: str, suffix: str, place: Place) -> list[str]:
+    """The files of this suffix in a folder and those in it, a bounded number."""
+    waiting, found, seen = [folder], list[str](), 0
+    while waiting and seen < MAX_DEEP and len(found) < MAX_FILES:
+        here, seen = waiting.pop(0), seen + 1
+        try:
+            names = place.files.listdir(here, _MAX_NAMES)
+            kinds = {name: place.files.lstat(posixpath.join(here, name)) for name in names}
+        except FileSystemUnknownError:
+            continue
+        for name, stat in kinds.items():
+            if stat is not None and stat.kind is FileKind.DIRECTORY:
+                waiting.append(posixpath.join(here, name))
+            elif stat is not None and stat.kind is FileKind.FILE and name.endswith(suffix):
+                found.append(posixpath.join(here, name))
+    return found[:MAX_FILES]

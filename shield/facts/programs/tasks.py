@@ -13,14 +13,16 @@ from types import MappingProxyType
 from shield.facts.place import Place
 from shield.facts.programs.coded import invoke_tasks, nox_sessions, rake_tasks
 from shield.facts.programs.composer import composer_commands, composer_steps
+from shield.facts.programs.configured import cmake_files
 from shield.facts.programs.declared import pre_commit_hooks, tox_environments
 from shield.facts.programs.directed import go_directives, mix_aliases
+from shield.facts.programs.gradle import gradle_tasks
 from shield.facts.programs.invocation import Invocation
 from shield.facts.programs.justfiles.called import groups
 from shield.facts.programs.justfiles.called import steps_of as just_steps
 from shield.facts.programs.justfiles.reader import JUSTFILES, Justfile, read_justfile
 from shield.facts.programs.mention import bases_of
-from shield.facts.programs.ninja import built_by_cmake, ninja_rules
+from shield.facts.programs.ninja import ninja_rules
 from shield.facts.programs.reading import Value
 from shield.facts.programs.task_files import UNKNOWN, found_above, show_steps
 from shield.facts.programs.task_words import TaskWords
@@ -156,9 +158,11 @@ TASKED: Mapping[str, Callable[[Invocation, Sequence[Value]], None]] = MappingPro
         "mix": mix_aliases,
         "ninja": ninja_rules,
         "samu": ninja_rules,
-        "cmake": built_by_cmake,
+        "cmake": cmake_files,
         "inv": invoke_tasks,
         "invoke": invoke_tasks,
         "rake": rake_tasks,
+        "gradle": gradle_tasks,
+        "gradlew": gradle_tasks,
     }
 )

@@ -2,14 +2,16 @@
 in that other one, where links lead what is written elsewhere."""
 
 import posixpath
+from collections.abc import Iterable
 
 from shield.facts.beneath import Look, look_beneath
 from shield.facts.filesystem import FileKind
 from shield.facts.paths import resolve_path
 from shield.facts.programs.invocation import Invocation
+from shield.facts.programs.mention import bases_of
 from shield.facts.programs.reading import Value
 
-__all__ = ["clear_below", "plain_within"]
+__all__ = ["clear_below", "plain_files", "plain_within"]
 
 
 def plain_within(call: Invocation, operand: Value) -> bool:
@@ -42,4 +44,18 @@ def clear_below(call: Invocation, operand: Value, target: Value, *, whole: bool)
         met = look_beneath(found.path, call.context.place, Look(secrets=False, follows=True))
         if not met.complete or met.links:
             return False
+    return True
+
+
+def plain_files(call: Invocation, values: Iterable[Value]) -> bool:
+    """Whether each of the values is one file that is there, and neither a link nor a tree: moved, it brings neither."""
+    place = call.context.place
+    for value in values:
+        for base in bases_of(call):
+            raw = value.text if value.text.startswith("/") else f"./{value.text}"
+            found = resolve_path(raw, place, base=base, expand_tilde=False) if value.fixed else None
+            if found is None or found.path is None or found.symlink:
+                return False
+            if found.stat is None or found.stat.kind is not FileKind.FILE:
+                return False
     return True

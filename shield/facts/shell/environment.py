@@ -76,13 +76,18 @@ _IDLE = frozenset(
 
 
 # Options that change how much memory there is, what is warned of, what of the language is on and which file of modules
-# is asked for (node(1), `go help build`, go.dev/ref/mod).
+# is asked for, or how code is made (node(1), `go help build`, go.dev/ref/mod, gcc(1)).
 _PLAIN_OPTIONS = {
     "NODE_OPTIONS": re.compile(
         r"--(?:max-old-space-size|max-semi-space-size|stack-trace-limit)=\d+"
         r"|--unhandled-rejections=[a-z-]+|--dns-result-order=[a-z0-9]+|--experimental-vm-modules"
         r"|--experimental-strip-types|--(?:no|trace|throw)-(?:warnings|deprecation)|--enable-source-maps"
         r"|--openssl-legacy-provider"
+    ),
+    "CFLAGS": re.compile(
+        r"-O[0-3sgz]?|-g(?:gdb)?[0-3]?|-w|-W(?:all|extra|error|pedantic|shadow|conversion|no-[a-z-]+)|-pedantic|-pthread"
+        r"|-std=[a-z0-9+:]+|-D\w+(?:=\w+)?|-m(?:arch|tune|cpu)=[\w.-]+|-f(?:no-)?(?:omit-frame-pointer|PI[CE]|common"
+        r"|stack-protector(?:-strong|-all)?|strict-aliasing|exceptions|lto|openmp)|-fsanitize=[a-z,]+"
     ),
     "GOFLAGS": re.compile(
         r"-mod=(?:mod|vendor|readonly)|-(?:count|p)=\d+|-race|-v|-trimpath|-buildvcs=(?:true|false|auto)"

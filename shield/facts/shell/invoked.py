@@ -1,6 +1,6 @@
 """What a command does with its words, by the model of what it calls; and by what may be called, where nothing knows."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import combinations
 from types import MappingProxyType
@@ -200,6 +200,7 @@ def _read(called: Called, words: tuple[Value, ...], place: Place, state: State, 
     searched = state.searched and found.origin is not Origin.BUILTIN
     if found.origin in _FOREIGN or (searched and not _spared(state, reading)):
         reading.run(RunsCode.WORKSPACE)
+    outputs = _outputs(words, reading) if model is not None and model.special == "project" else frozenset()
     if found.origin in _FOREIGN and found.file is not None:
         run_file(reading, found.file, words, context)
         managed(reading, Value(text=found.file), words)
@@ -207,7 +208,7 @@ def _read(called: Called, words: tuple[Value, ...], place: Place, state: State, 
         read_shim(found.shim, found.file or found.shim, reading, words, context)
     if model is None or found.origin not in _OURS:
         # Another file of this name may do anything with its arguments.
-        _open(words, reading, place, state)
+        _open((word for at, word in enumerate(words) if at not in outputs), reading, place, state)
     elif reading.cautious:
         for word in words:
             text = word.text.partition("=")[2] if word.text.startswith("-") else word.text
@@ -238,7 +239,22 @@ def _unmodelled(name: str, words: tuple[Value, ...]) -> Reading:
     return reading
 
 
-def _open(words: tuple[Value, ...], reading: Reading, place: Place, state: State) -> None:
+def _outputs(words: tuple[Value, ...], reading: Reading) -> frozenset[int]:
+    """The words, by their numbers, in which an option of its model names an output, and nothing that is read."""
+    written = {use.value.text for use in reading.paths if use.access is Access.WRITE}
+    written -= {use.value.text for use in reading.paths if use.access is not Access.WRITE}
+    return frozenset(
+        at
+        for at, word in enumerate(words)
+        if word.fixed
+        and (
+            (word.text in written and at > 0 and words[at - 1].text.startswith("-"))
+            or (word.text.startswith("-") and word.text.partition("=")[2] in written)
+        )
+    )
+
+
+def _open(words: Iterable[Value], reading: Reading, place: Place, state: State) -> None:
     """It may do anything with what its words name."""
     reading.caution()
     for word in words:

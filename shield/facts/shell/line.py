@@ -114,17 +114,18 @@ class Line:
 
     def _follow_traps(self, frame: Frame) -> None:
         """What is trapped runs at some time: with any values of what the line changes, wherever the shell has been."""
-        if len(self._traps) > _MAX_TRAPS:
-            self.doubt("too many traps")
-            return
         for _ in range(_MAX_ROUNDS):
-            seen = self._ever
-            if not self._traps or seen is None:
+            seen, known = self._ever, tuple(self._traps)
+            if len(known) > _MAX_TRAPS:
+                self.doubt("too many traps")
                 return
-            for text in tuple(self._traps):
+            if not known or seen is None:
+                return
+            for text in known:
                 self.text(text, self._later(seen), frame._replace(via=(*frame.via, "trap")))
-            # What one of them changes, is there for the others, and for itself the next time.
-            if self._ever == seen:
+            # What one of them changes, is there for the others, and for itself the next time; and what it traps, such
+            # as a shell that it starts does, runs in its turn.
+            if self._ever == seen and len(self._traps) == len(known):
                 return
         self.doubt("what is trapped changes the shell again and again")
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 
 from shield.facts.paths import resolve_path
+from shield.facts.programs.emptied import add_emptied
 from shield.facts.programs.reading import Reading, Value
 from shield.facts.shell.braces import TooManyWordsError, braced
 from shield.facts.shell.calls import Calls
@@ -26,6 +27,7 @@ __all__ = ["Simples", "reads_nothing_else"]
 _MAX_PATTERNS = 64
 _MAX_ALTERNATIVES = 8
 _NAMING = (PartKind.VARIABLE, PartKind.PARAMETER)
+_WRITE_NOTHING = ((), (":",), ("true",), ("cat", "/dev/null"))
 _SILENT = (PartKind.LITERAL, PartKind.VARIABLE)
 
 
@@ -65,6 +67,7 @@ class Simples:
             self._settings.assign(assignment.name, content, state)
             shown[assignment.name] = content if isinstance(content, str) else _shown(assignment)
         fed = self._walk.redirected(node.redirects, state, frame)
+        self._emptied((), fed, state)
         self._record.add(Call((), shown=shown, fed=fed), fed.reading, state, frame)
         return Done(state, state)
 
@@ -73,6 +76,7 @@ class Simples:
         fed = None
         if node.redirects:
             fed = self._walk.redirected(node.redirects, state, frame)
+            self._emptied(words, fed, state)
             if fed.stdin:
                 opened = self._opened(fed, state)
                 whole = (fed.text is not None or opened is not None) and reads_nothing_else(node)
@@ -88,6 +92,13 @@ class Simples:
         reading = fed.reading if fed is not None else Reading()
         self._record.add(Call((), shown=shown, fed=fed), reading, state, frame, dynamic=Dynamic.PROGRAM)
         return Done(state, state)
+
+    def _emptied(self, words: tuple[Value, ...], fed: Fed, state: State) -> None:
+        """`: > FILE`: nothing is written into what is opened for it."""
+        if all(word.fixed for word in words) and tuple(word.text for word in words) in _WRITE_NOTHING:
+            opened = [each.target for each in fed.redirects if each.op in (">", ">|") and each.fd == 1]
+            values = [Value(text=text, head=text) for text in opened if text is not None]
+            add_emptied(fed.reading, values, self._record.place, state.bases)
 
     def _opened(self, fed: Fed, state: State) -> str | None:
         """The file that standard input is; None where there is none, or more than one directory it may lie in."""

@@ -387,6 +387,10 @@ def test_a_rebase_that_goes_on_runs_what_its_list_says(ws):
         ("git stash show; git status", True),
         ("git stash push list; git status", False),
         ("git stash; git stash show", False),
+        ("git grep -c x; git grep -l y | head", True),
+        ("git describe; git diff-tree HEAD; git status", True),
+        ("git rm --cached a.txt; git status", True),
+        ("git update-index --add x; git status", False),
     ],
 )
 def test_looking_at_what_was_put_aside_puts_nothing_into_the_index(line, quiet):

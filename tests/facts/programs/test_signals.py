@@ -9,7 +9,7 @@ from shield.actions.registry import lookup
 from shield.actions.request import make_action
 from shield.facts.compute import compute
 from shield.facts.place import Protected
-from shield.facts.programs.aims import only_signals
+from shield.facts.programs.aims import aim, only_signals
 from shield.protection import protect
 from shield.tiers.floor import floor, required_isolation
 from shield.types import Answer, Isolation, Tier
@@ -71,6 +71,12 @@ def test_our_own_processes_are_blocked_at_every_level(line, isolation):
 def test_no_sandbox_answers_for_what_is_more_than_a_signal_or_not_known(line):
     _, found = facts(line)
     assert not any(only_signals(command) for command in found.commands), line
+
+
+@pytest.mark.parametrize("words", ["--args target/debug/x", "-ex run target/release/x", "--batch ./target/x core"])
+def test_a_debugger_of_what_cargo_builds_reaches_no_process(words):
+    assert aim(facts(f"gdb {words}")[1].commands[0]) is None
+    assert aim(facts(f"gdb -ex 'target remote :1' {words}")[1].commands[0]) is not None
 
 
 def test_a_program_of_that_name_is_none():

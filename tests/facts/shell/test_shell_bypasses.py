@@ -179,6 +179,8 @@ TURNS = [
     ("a program by a substitution", "$(echo ./evil) x", "$(echo ls) -la"),
     ("a path by a substitution", "cat $(echo /etc/shadow)", "cat $(echo README.md)"),
     ("trap", "trap 'cat /etc/shadow' EXIT", "trap 'ls' EXIT"),
+    ("a trap of a shell that a trap starts", "trap 'sh -c \"trap ./evil EXIT\"' EXIT", "trap 'sh -c \"trap ls EXIT\"' EXIT"),
+    ("a trap that a trap sets", "trap 'trap \"cat /etc/shadow\" EXIT' INT", "trap 'trap \"cat README.md\" EXIT' INT"),
     ("trap sees the last value", "x=README.md; trap 'cat $x' EXIT; x=/etc/shadow", "trap 'cat README.md' EXIT; x=a"),
     ("a trap on every command", "trap './evil' DEBUG; ls", "trap 'ls' INT; ls"),
     ("a trap where the shell stands by then", "trap 'cat shadow' EXIT; cd /etc", "trap 'cat README.md' EXIT; cd sub"),

@@ -14,12 +14,17 @@ __all__ = ["after_changes", "leads", "stages"]
 # What makes a directory a repository, or another one of it (`is_git_directory` in git's setup).
 _PARTS = frozenset({".git", "HEAD", "commondir", "config", "gitdir", "index", "objects", "packed-refs", "refs"})
 
+# These bring nothing into the index that is not there.
+_STAGING_NOTHING = frozenset(
+    ("commit", "describe", "diff", "diff-files", "diff-index", "diff-tree", "grep", "push", "rm", "status", "version")
+)
+
 
 def stages(words: tuple[Value, ...], place: Place, bases: tuple[str | None, ...]) -> bool:
     """Whether this git command may put another repository into the index: all but adding plain files that are named."""
     at = _verb_at(words)
     verb = words[at].text if at < len(words) else "version"
-    if verb in STAYING or verb in ("commit", "diff", "push", "status", "version"):
+    if verb in STAYING or verb in _STAGING_NOTHING:
         return False
     if verb == "stash" and any(word.fixed and word.text in ("list", "show") for word in words[at + 1 : at + 2]):
         return False

@@ -14,6 +14,7 @@ from shield.facts.programs.git.repository import may_start_in
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.model import Use
 from shield.facts.programs.reading import Value
+from shield.facts.programs.within import plain_files
 from shield.facts.repositories import HEAD, Repository
 from shield.types import Access, Operation, RunsCode
 
@@ -56,7 +57,8 @@ def _begins(call: Invocation) -> bool:
 
 
 def _writes(call: Invocation) -> bool:
-    call.reading.reshapes |= not call.name.endswith((" add", " commit", " stage"))
+    moves = call.name.endswith(" mv") and len(call.operands) > 1 and plain_files(call, call.operands[:-1])
+    call.reading.reshapes |= not moves and not call.name.endswith((" add", " commit", " stage"))
     if call.name.endswith((" add", " stage")) and not call.arguments.has("-u", "--update", "-n", "--dry-run"):
         for base in may_start_in(call):
             _added(call, base)

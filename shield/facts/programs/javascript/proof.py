@@ -9,6 +9,8 @@ taken apart by a pattern.
 import re
 from dataclasses import dataclass
 
+from shield.facts.programs.javascript.data import PLAIN_PATTERN, data_names
+
 __all__ = ["NodeProof", "node_proven"]
 
 _MAX_CODE = 2_000
@@ -20,6 +22,8 @@ _CODING = r"(?:,\s*(?:CODING|\{\s*encoding\s*:\s*CODING\s*\})\s*)?".replace(
     "CODING", r"['\"](?:utf-?8|ascii|base64|hex|latin1)['\"]"
 )
 _READS = re.compile(rf"{_FS}(readFileSync|existsSync|readdirSync|statSync)\s*\(\s*{_QUOTED}\s*{_CODING}\)")
+# Of one argument alone: a second one may put anything into it.
+_PARSED = re.compile(rf"JSON\s*\.\s*parse\s*\(\s*{_READS.pattern}(?:\s*\.\s*toString\s*\(\s*\))?\s*\)")
 _FED = re.compile(rf"{_FS}readFileSync\s*\(\s*0\s*{_CODING}\)|process\s*\.\s*stdin\s*\.\s*(?:on|setEncoding)\b")
 _WRITES = re.compile(rf"{_FS}(?:writeFileSync|appendFileSync)\s*\(\s*{_QUOTED}\s*,")
 _BROUGHT = re.compile(
@@ -47,7 +51,15 @@ _MEMBER = re.compile(r"\.\s*([A-Za-z_$][\w$]*)")
 _END = re.compile(r"[)\]}]")
 _KEY = re.compile(r"\s*:")
 _SIGN = re.compile(r"=>|===|!==|==|!=|<=|>=|&&|\|\||\?\?|\+\+|--|\*\*|\+=|-=|\*=|\.\.\.|[-+*%<>=!?:,;(){}&|^~\[]")
-_DECLARED = re.compile(r"\b(?:const|let|var)\s+([A-Za-z_$][\w$]*)\s*=|([A-Za-z_$][\w$]*)\s*=>|\(([\w$,\s]*)\)\s*=>")
+_DECLARED = re.compile(
+    r"\b(?:const|let|var)\s+([A-Za-z_$][\w$]*)\s*(?:=|of\b|in\b)|([A-Za-z_$][\w$]*)\s*=>|\(([\w$,\s]*)\)\s*=>"
+)
+
+_CHANGES = re.compile(
+    r"(?:\.\s*[A-Za-z_$][\w$]*|\])\s*(?:(?:[-+*/%&|^]|<<|>>>?|\*\*|&&|\|\||\?\?)?=(?![=>])|\+\+|--|(?:of|in)\b)"
+    r"|(?:\+\+|--)\s*[\w$]+\s*[.\[]"
+)
+_PUTS = re.compile(r"\b(?:assign|copyWithin|fill|push|splice|unshift)\b")
 
 # A pattern takes any property out of a value, by a text that may be put together: `({["constr" + "uctor"]: f} = f)`. So
 # there is none: nothing in brackets or braces is assigned to, gone through, or a parameter. Nor is what
@@ -111,14 +123,20 @@ def node_proven(code: str) -> NodeProof | None:
     if len(code) > _MAX_CODE or not code.isascii() or "<!--" in code or "-->" in code:
         return None
     bare = _STRING.sub("''", code)
+    parts: list[str] = []
+    bare = PLAIN_PATTERN.sub(lambda found: _without_brackets(found, parts), bare)
     given = [name for found in _DECLARED.findall(bare) for part in found for name in re.split(r"[\s,]+", part) if name]
+    given += parts
     own = set(given) - _BRINGS
+    # INVARIANT: what a JSON file holds stays data, wherever the code has it from: nothing is put into any value
+    trusts = _CHANGES.search(bare) is None and _PUTS.search(code) is None
+    once = {name for name in own if trusts and given.count(name) == 1 and not _is_assigned(name, bare)}
     if any(name in _NEVER | _GLOBALS or not (name[0].islower() or name[0] in "_$") for name in own):
         # INVARIANT: a name of the code's own is no other's, wherever it stands.
         return None
     if _PATTERN.search(bare) or "=>" in _ARROW.sub("", bare) or _has_method(bare):
         return None
-    reader = _Tokens(code, own)
+    reader = _Tokens(code, own, once, trusts=trusts)
     while reader.at < len(code):
         if not reader.step():
             return None
@@ -133,6 +151,21 @@ def node_proven(code: str) -> NodeProof | None:
         requires=tuple(reader.requires),
         writes=tuple(reader.writes),
     )
+
+
+def _without_brackets(found: re.Match[str], parts: list[str]) -> str:
+    """The names of a plain pattern as parameters; of a declaration the first alone, and the others added to `parts`."""
+    names = found["names"]
+    if "=>" not in found["rest"]:
+        names, *others = re.split(r"[\s,]+", names)
+        parts += others
+    return f"{found['lead']} {names}{found['rest']}"
+
+
+def _is_assigned(name: str, bare: str) -> bool:
+    """Whether it may get another value than it was given first."""
+    once = re.sub(rf"\bconst\s+{re.escape(name)}\s*(?:=|of\b)", "", bare)
+    return re.search(rf"(?<![\w$.]){re.escape(name)}(?![\w$]){_ASSIGNED.pattern}", once) is not None
 
 
 def _has_method(bare: str) -> bool:
@@ -153,7 +186,7 @@ class _Tokens:
     """Reads one token after the other. `valued`: the last one was a value, so that a bracket is an index; `data`: of
     what a JSON file holds; `opened`: it was `{` or `,`, behind which a key may stand."""
 
-    def __init__(self, code: str, own: set[str]) -> None:
+    def __init__(self, code: str, own: set[str], once: set[str], *, trusts: bool) -> None:
         self.at = 0
         self.reads: list[str] = []
         self.looks: list[str] = []
@@ -162,6 +195,9 @@ class _Tokens:
         self.brought: list[str] = []  # names that modules get, but for those that are imported
         self._code = code
         self._own = own
+        self._once = once
+        self._trusts = trusts
+        self._parts: set[str] = set()  # names for what a JSON file holds
         self._valued = False
         self._data = False
         self._opened = False
@@ -171,6 +207,10 @@ class _Tokens:
         code, at = self._code, self.at
         if match := _SPACE.match(code, at):
             self.at = match.end()
+        elif match := _PARSED.match(code, at):
+            self.reads.append(match[2] or match[3] or "")
+            self._holds(match)
+            return match[1] == "readFileSync"
         elif match := _READS.match(code, at):
             (self.reads if match[1] == "readFileSync" else self.looks).append(match[2] or match[3] or "")
             self._go(match, valued=True)
@@ -203,12 +243,17 @@ class _Tokens:
         return True
 
     def _go(self, match: re.Match[str], *, valued: bool, data: bool = False) -> None:
-        self.at, self._valued, self._data, self._opened = match.end(), valued, data, False
+        self.at, self._valued, self._data, self._opened = match.end(), valued, data and self._trusts, False
+
+    def _holds(self, match: re.Match[str]) -> None:
+        """What stands here is data; names may get a part of it."""
+        self._go(match, valued=True, data=True)
+        self._parts.update(data_names(self._code, match.start(), match.end(), self._once))
 
     def _required(self, match: re.Match[str]) -> bool:
         name = match[1] or match[2] or ""
         self.requires.append(name)
-        self._go(match, valued=True, data=True)
+        self._holds(match)
         return name.startswith(("./", "../", "/")) and name.endswith(".json") and "\\" not in name
 
     def _member(self, match: re.Match[str]) -> bool:
@@ -219,6 +264,9 @@ class _Tokens:
 
     def _name(self, match: re.Match[str]) -> bool:
         key = self._opened and _KEY.match(self._code, match.end()) is not None
+        if match[0] in self._parts and not key:
+            self._holds(match)
+            return True
         self._go(match, valued=match[0] not in _LIST_FOLLOWS)
         return match[0] not in _NEVER and (key or match[0] in _GLOBALS or match[0] in self._own)
 

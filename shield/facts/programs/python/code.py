@@ -22,6 +22,7 @@ from shield.facts.programs.python.calls import (
     PATHS,
     PROCESSES,
 )
+from shield.facts.programs.python.looked import looked_deletes
 from shield.facts.programs.python.values import Constants, dotted
 from shield.types import Access
 
@@ -57,6 +58,7 @@ def python_deeds(code: str, *, home: str, arguments: Sequence[str | None] = (), 
         return None
     reader = _Reader(home, tuple(arguments), file)
     reader.read(tree, 0)
+    reader.look(tree)
     return reader.deeds
 
 
@@ -92,6 +94,11 @@ class _Reader:
                     self._constant(text)
                 case ast.JoinedStr() | ast.BinOp():
                     self._constant(self._constants.text(node) or "")
+
+    def look(self, tree: ast.Module) -> None:
+        """Add what is deleted by names that looks give, by the names and constants that were read."""
+        for line in looked_deletes(tree, self._constants.text, self._name):
+            self.deeds.line(line)
 
     def _import(self, node: ast.Import | ast.ImportFrom) -> None:
         for item in node.names:

@@ -131,12 +131,30 @@ def _library(call: Invocation, name: str, module: Module, words: list[Value], de
             _queries(call, words)
         case Does.PACKS:
             _packs(call, module, words)
+        case Does.ASKS if name == "http.server" and (folder := _served(words)) is not None:
+            reading.run(RunsCode.WORKSPACE)
+            reading.path(folder, Access.READ, recursive=True)
         case Does.ASKS:
             reading.run(RunsCode.WORKSPACE)
             reading.unknown.append(f"`python -m {name}` may serve files to others, or reach them")
             arguments(call, words)
         case _:
             _works(call, name, words)
+
+
+def _served(words: list[Value]) -> Value | None:
+    """The folder that http.server shows to this machine alone; None where its words may mean more."""
+    folder, rest, bound = Value(text=".", head="."), list(words), ""
+    while rest:
+        word = rest.pop(0)
+        name, joined, value = word.text.partition("=")
+        if word.fixed and name in ("-b", "--bind", "-d", "--directory", "-p", "--protocol"):
+            given = Value(text=value, head=value) if joined else rest.pop(0) if rest else None
+            folder = given if given is not None and name in ("-d", "--directory") else folder
+            bound = given.text if given is not None and given.fixed and name in ("-b", "--bind") else bound
+        elif not word.fixed or not word.text.isdigit():
+            return None
+    return folder if bound in ("127.0.0.1", "::1", "localhost") else None
 
 
 def _works(call: Invocation, name: str, words: list[Value]) -> None:
