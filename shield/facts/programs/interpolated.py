@@ -115,7 +115,7 @@ def _read(content: str) -> _Node:
         if not isinstance(event, yaml.AliasEvent | yaml.ScalarEvent | yaml.CollectionStartEvent):
             continue
         if isinstance(event, yaml.AliasEvent):
-            node = anchors.get(event.anchor) or _Node()
+            node = anchors.get(event.anchor or "") or _Node()
         else:
             text = event.value if isinstance(event, yaml.ScalarEvent) else ""
             node = _Node(text=text, mapping=isinstance(event, yaml.MappingStartEvent))
