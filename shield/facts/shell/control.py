@@ -86,6 +86,8 @@ class Control:
                 self._walk.bare(Reading(), state, frame)
                 return Done(state, state)
             case Coprocess():
+                for given in (node.name, f"{node.name}_PID") if node.name is not None else ():
+                    self._walk.assign(given, None, state)
                 state.arrays.add(node.name or "COPROC")
                 self._walk.command(node.command, state.copy(), frame.apart()._replace(piped=True, fed=None))
                 return Done(state, state)
