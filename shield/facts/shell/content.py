@@ -174,6 +174,9 @@ def _parameter(parameter: Parameter, state: State, shell: Shell) -> Content:
     pattern = pattern_of(words[0], state, shell) if words else None
     if operator.startswith("/"):
         by = _replacement(words[1], state, shell) if len(words) > 1 else ""
+        put = secret_in(words[1], state) if len(words) > 1 else None
+        if put is not None:
+            return put
         return None if text is None else with_replaced(text, pattern, operator, by)
     if not operator:
         return subject
@@ -245,6 +248,8 @@ def _default(parameter: Parameter, subject: Content, state: State, shell: Shell)
     operator = parameter.operator
     word = parameter.words[0] if parameter.words else ()
     other = content_of(word, state, shell, Mode.WHOLE)
+    if operator.endswith("?") and isinstance(other, Secret):
+        state.doubt(f"`{other.source}` may be complained of, which shows it")
     if operator.endswith("?") or (isinstance(subject, Secret) and not operator.endswith("+")):
         return subject
     alternative = operator.endswith("+")
@@ -260,6 +265,8 @@ def _default(parameter: Parameter, subject: Content, state: State, shell: Shell)
         result = "" if alternative else other
     elif subject == "" and not parameter.name.isdigit():
         result = other if alternative else ""
+    if result is None and isinstance(other, Secret):
+        result = other  # perhaps: what may be a secret is one
     if operator.endswith("="):
         if parameter.index is not None:
             state.arrays.add(parameter.name)

@@ -1,6 +1,7 @@
 """What a name stands for: a variable or a parameter of the shell, with no operation that runs or assigns anything."""
 
 import re
+from collections.abc import Sequence
 
 from shield.facts.programs.reading import Value
 from shield.facts.shell.environment import may_be_secret
@@ -55,6 +56,8 @@ def secret_in(word: Word, state: State) -> Secret | None:
     """The first secret that the word would put where it is expanded. Looking runs nothing."""
     for part in word:
         parameter = part.parameter
+        if parameter is not None and (within := _first_in(parameter.words, state)) is not None:
+            return within
         if parameter is not None and (parameter.operator == "#length" or parameter.operator.endswith("+")):
             continue  # its length, or whether it is set
         name = part.text if parameter is None else parameter.name
@@ -86,3 +89,8 @@ def length(parameter: Parameter, subject: Content, state: State) -> Content:
     if parameter.name in ("@", "*"):
         return value_of("#", state)
     return str(len(subject)) if isinstance(subject, str) and subject.isascii() else _NATURAL
+
+
+def _first_in(words: Sequence[Word], state: State) -> Secret | None:
+    """Of the words behind an operator: a default, what is put in."""
+    return next((found for word in words if (found := secret_in(word, state)) is not None), None)

@@ -41,7 +41,8 @@ class Settings:
                 calculated(assignment.index, state, shell)
             elif assignment.index is not None:
                 content_of(assignment.index, state, shell, Mode.WHOLE)
-            return old if isinstance(old, Keyed) else None
+            kept = old if isinstance(old, Keyed | Secret) else None
+            return new if isinstance(new, Secret) else kept
         if not assignment.append or isinstance(new, Secret):
             return new
         if isinstance(old, Secret):

@@ -28,6 +28,12 @@ ENV = {"PATH": PATH, "HOME": HOME, "GITHUB_TOKEN": "ghp_Zx9Kq4"}
         "x=1; x+=$GITHUB_TOKEN; echo $x",
         "x=$GITHUB_TOKEN; bash -c 'echo $1' a $x; echo $x",
         "x=$GITHUB_TOKEN; while read l; do echo $x; done",
+        ": ${x:=$GITHUB_TOKEN}; echo $x",
+        "x=${y:-$GITHUB_TOKEN}; echo $x",
+        "x=${y:+$GITHUB_TOKEN}; echo $x",
+        "y=a; x=${y/a/$GITHUB_TOKEN}; echo $x",
+        "a=(${x:-$GITHUB_TOKEN}); echo ${a[0]}",
+        "a[0]=$GITHUB_TOKEN; echo ${a[0]}",
     ],
 )
 def test_it_keeps_its_name(line, env):
@@ -69,3 +75,18 @@ def test_a_text_in_the_line_keeps_it_too(line, target):
 def test_what_shows_nothing_of_it_has_no_name(line):
     found = facts(line, env=ENV)
     assert not any("GITHUB" in word for command in found.commands if command.name == "echo" for word in command.argv)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [": ${x:?$GITHUB_TOKEN}", ': "${x?is $GITHUB_TOKEN}"', "y=$GITHUB_TOKEN; [ -n \"${x:?$y}\" ]", "[[ ${x:?${GITHUB_TOKEN}} ]]", "for i in ${x:?$GITHUB_TOKEN}; do ls; done", "x=${y:?$GITHUB_TOKEN}"],
+)  # fmt: skip
+def test_a_complaint_would_show_it(line):
+    assert any("complained of" in why for why in facts(line, env=ENV).unknown)
+    assert not facts(
+        line.replace("?$GITHUB_TOKEN", "?not set")
+        .replace("?is $GITHUB_TOKEN", "?no")
+        .replace("?${GITHUB_TOKEN}", "?no")
+        .replace("?$y", "?no"),
+        env=ENV,
+    ).unknown
