@@ -26,6 +26,7 @@ from shield.facts.shell.grammar.script import (
 )
 from shield.facts.shell.items import MAX_UNROLLED, Items
 from shield.facts.shell.lines import line_variable
+from shield.facts.shell.named import secret_in
 from shield.facts.shell.state import State, join
 from shield.facts.shell.variables import Content, Matching, Secret
 
@@ -205,6 +206,8 @@ class Control:
         return self._repeat(state, once, frame)
 
     def _for(self, node: For, state: State, frame: Frame) -> Done:
+        if node.select and any(secret_in(word, state) for word in node.words or ()):
+            state.doubt("a secret would be shown to choose it")
         items, common = self._items.of(node, state, frame)
         frame = self._redirected(node.redirects, state, frame)
         if items is None or len(items) > MAX_UNROLLED or node.select:

@@ -96,6 +96,8 @@ class Settings:
         elif attribute is Attribute.INTEGER:
             content = self._integer(content, state)
         if name == "IFS":
+            if isinstance(content, Secret):
+                state.doubt("a secret stands between words")
             state.split = content == _DEFAULT_IFS
             return
         if name == "PATH":

@@ -90,3 +90,16 @@ def test_a_complaint_would_show_it(line):
         .replace("?$y", "?no"),
         env=ENV,
     ).unknown
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "select x in a $GITHUB_TOKEN; do break; done",
+        'IFS=$GITHUB_TOKEN; set -- a b; echo "$*"',
+        "y=$GITHUB_TOKEN; select x in ${z:-$y}; do break; done",
+    ],
+)
+def test_what_the_shell_itself_would_show_is_doubted(line):
+    assert any("secret" in why for why in facts(line, env=ENV).unknown)
+    assert not facts(line.replace("$GITHUB_TOKEN", "x"), env=ENV).unknown
