@@ -4,7 +4,7 @@ import re
 from typing import Protocol
 
 from shield.facts.shell.arithmetic import ANY, NATURAL, UntrustedError, evaluate
-from shield.facts.shell.environment import may_be_secret
+from shield.facts.shell.environment import is_secret, may_be_secret
 from shield.facts.shell.field import escaped
 from shield.facts.shell.grammar.script import LITERAL, Parameter, Part, PartKind, Word
 from shield.facts.shell.named import NAME, is_all, is_unset, length, secret_in, value_of
@@ -160,6 +160,7 @@ def _parameter(parameter: Parameter, state: State, shell: Shell) -> Content:
         return _default(parameter, subject, state, shell)
     if operator == "#length":
         return length(parameter, subject, state)
+    _whole(parameter, subject, state)
     if operator == ":":
         return _slice(parameter, subject, state, shell)
     if isinstance(subject, Secret):
@@ -222,6 +223,13 @@ def _element(index: Word, name: str, state: State, shell: Shell) -> Content:
         at = int(place)
         return array.items[at] if -len(array.items) <= at < len(array.items) else ""
     return None
+
+
+def _whole(parameter: Parameter, subject: Content, state: State) -> None:
+    """Doubt what takes a part of a secret: asked letter by letter, that is the whole of it."""
+    secret = isinstance(subject, Secret) or (subject is None and is_secret(parameter.name))
+    if secret and parameter.operator[:1] in (":", "#", "%", "/"):
+        state.doubt("a part of a secret is looked at")
 
 
 def _slice(parameter: Parameter, subject: Content, state: State, shell: Shell) -> Content:

@@ -23,10 +23,11 @@ from shield.facts.shell.grammar.script import (
     PartKind,
     RedirectNode,
     Test,
+    Word,
 )
 from shield.facts.shell.items import MAX_UNROLLED, Items
 from shield.facts.shell.lines import line_variable
-from shield.facts.shell.named import secret_in
+from shield.facts.shell.named import is_plain, secret_in
 from shield.facts.shell.state import State, join
 from shield.facts.shell.variables import Content, Matching, Secret
 
@@ -249,6 +250,9 @@ class Control:
         for clause in node.clauses:
             for pattern in clause.patterns:
                 pattern_of(pattern, state, shell)
+        told = [pattern for clause in node.clauses for pattern in clause.patterns if not _is_rest(pattern)]
+        if secret_in(node.subject, state) and not all(map(is_plain, told)):
+            state.doubt("a secret is compared with what it may be like")
         ends = Done(state.copy(), None)
         falling: State | None = None
         for clause in node.clauses:
@@ -257,6 +261,11 @@ class Control:
             ends = joined_ends(ends, after)
             falling = after.either if clause.end != ";;" else None
         return ends
+
+
+def _is_rest(pattern: Word) -> bool:
+    """Whether it is `*`, which takes all that no other one took."""
+    return len(pattern) == 1 and pattern[0].text == "*" and not pattern[0].quoted
 
 
 def _fed_by(node: Loop) -> Part | None:

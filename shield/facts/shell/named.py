@@ -9,7 +9,7 @@ from shield.facts.shell.grammar.script import LITERAL, Parameter, PartKind, Word
 from shield.facts.shell.state import State
 from shield.facts.shell.variables import Content, Keyed, Listed, Matching, Number, Secret
 
-__all__ = ["NAME", "is_all", "is_unset", "length", "secret_in", "value_of"]
+__all__ = ["NAME", "is_all", "is_plain", "is_unset", "length", "secret_in", "value_of"]
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _NUMBERS = frozenset(("?", "#", "$", "!", "RANDOM", "SRANDOM", "SECONDS", "LINENO", "UID", "EUID", "BASHPID"))
@@ -50,6 +50,11 @@ def _parameter_at(place: int, positional: tuple[Value, ...], state: State) -> Co
     if value.several:
         return Matching(value, state.bases)
     return value.text if value.fixed else _NATURAL if value.number else None
+
+
+def is_plain(word: Word) -> bool:
+    """Whether the word as a pattern matches one text alone."""
+    return all(part.quoted or (part.kind is LITERAL and not set(part.text) & set("*?[")) for part in word)
 
 
 def secret_in(word: Word, state: State) -> Secret | None:

@@ -103,3 +103,15 @@ def test_a_complaint_would_show_it(line):
 def test_what_the_shell_itself_would_show_is_doubted(line):
     assert any("secret" in why for why in facts(line, env=ENV).unknown)
     assert not facts(line.replace("$GITHUB_TOKEN", "x"), env=ENV).unknown
+
+
+@pytest.mark.parametrize(
+    ("line", "whole"),
+    [("[[ $GITHUB_TOKEN == g* ]]", "[[ $GITHUB_TOKEN == g ]]"), ("[[ $GITHUB_TOKEN < m ]]", "[[ $GITHUB_TOKEN != m ]]"), ("[[ $GITHUB_TOKEN =~ (.*) ]]", "[[ -n $GITHUB_TOKEN ]]"),
+     ("for c in a b; do [[ $GITHUB_TOKEN == $c* ]]; done", "for c in a b; do [[ $GITHUB_TOKEN == \"$c\" ]]; done"), ("[ \"${GITHUB_TOKEN:3:1}\" = a ]", "[ \"$GITHUB_TOKEN\" = a ]"),
+     ("case $GITHUB_TOKEN in a*) ls;; esac", "case $GITHUB_TOKEN in '') ls;; a) ls;; *) ls;; esac"), ("case ${GITHUB_TOKEN:1:1} in a) ls;; esac", "case $GITHUB_TOKEN in a) ls;; esac"),
+     ("x=${GITHUB_TOKEN#g}; ls", "x=$GITHUB_TOKEN; ls"), ("[ -z \"${GITHUB_TOKEN/g}\" ]", "[ -z \"${GITHUB_TOKEN}\" ]"), ("x=$GITHUB_TOKEN; [[ $x == g? ]]", "x=$GITHUB_TOKEN; [[ $x == \"g?\" ]]")],
+)  # fmt: skip
+def test_a_part_of_it_is_not_asked_for(line, whole):
+    assert any("a secret" in why for why in facts(line, env=ENV).unknown)
+    assert not facts(whole, env=ENV).unknown
