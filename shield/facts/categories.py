@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from shield.facts.filesystem import FileKind, Stat
-from shield.facts.fixed import ABSOLUTE, ANYWHERE, FIXED, NAMES, SOURCE_SUFFIXES, TEMPORARY
+from shield.facts.fixed import ABSOLUTE, ANYWHERE, FIXED, HIDDEN, NAMES, SOURCE_SUFFIXES, TEMPORARY
 from shield.facts.guards import fold, guarded_as, guarded_beneath, guards, identified_as, inside, linked_as
 from shield.facts.homes import OWN
 from shield.facts.links import linked_places
@@ -24,7 +24,7 @@ __all__ = ["CATEGORIES", "categorise", "covered", "has_meaning", "inside", "lead
 # Everything that a path can be.
 CATEGORIES = frozenset(
     (
-        *(*ABSOLUTE, *FIXED, *ANYWHERE, *NAMES, *OWN),
+        *(*ABSOLUTE, *FIXED, *ANYWHERE, *HIDDEN, *NAMES, *OWN),
         *PROTECTED_CATEGORIES,
         *("committed", "device", "executable", "hard_link", "ignored", "socket", "source", "temp"),
     )
@@ -88,11 +88,12 @@ def categorise(
     return frozenset(found)
 
 
-def covered(names: Sequence[str], place: Place, roots: Sequence[str]) -> frozenset[str]:
+def covered(names: Sequence[str], place: Place, roots: Sequence[str], *, filled: bool = False) -> frozenset[str]:
     """What recursive access to a directory reaches by the table's fixed places, without looking.
 
     `names` are its absolute names. In each of `roots` stand a workspace's own places (hooks, CI, agent files); to read
-    or list them is nothing special, so the caller gives the roots only for access that changes something.
+    or list them is nothing special, so the caller gives the roots only for access that changes something. `filled`: a
+    tree of whatever content comes there; what is deleted is known by its names.
     """
     found: set[str] = set()
     places = table()
@@ -107,6 +108,8 @@ def covered(names: Sequence[str], place: Place, roots: Sequence[str]) -> frozens
         _anchored(parts, home, places.own, found)
         for anchor in anchors:
             _anchored(parts, anchor, places.rooted, found)
+            if filled and parts[:-1] == anchor and places.leads(parts[-1]):
+                found.update(HIDDEN)
             if anchor[: len(parts)] == parts:
                 found.update(guarded.files.values())
         found |= guarded_beneath(folded, guarded)
@@ -124,13 +127,15 @@ def may_have_meaning(name: str, place: Place, *, secret: bool = False) -> bool:
         return True  # a directory that has one may be a repository
     if secret:
         return any(pattern.category in _SECRETS for pattern in places.sequences.get(folded, ()))
-    return folded in places.sequences or folded in guards(place.protected).files
+    return folded in places.sequences or places.leads(folded) or folded in guards(place.protected).files
 
 
 def leads_on(path: str, place: Place) -> bool:
     """Whether a place with a meaning begins above `path`, which is absolute, and ends beneath it: `.github` of
     `.github/workflows`. Its inner names say nothing by themselves."""
     places, parts, home = table(), components(fold(path)), _home(place.home)
+    if parts and places.leads(parts[-1]):
+        return True
     begun = [(pattern, start) for start, part in enumerate(parts) for pattern in places.sequences.get(part, ())]
     if len(parts) > len(home) and parts[: len(home)] == home:
         begun += [(pattern, len(home)) for pattern in places.own.first.get(parts[len(home)], ())]
@@ -208,8 +213,11 @@ def _on_the_way(pattern: Pattern, start: int, ways: Sequence[tuple[int, int]]) -
 
 
 def _by_sequence(parts: tuple[str, ...], found: set[str], ways: Sequence[tuple[int, int]]) -> None:
-    sequences = table().sequences
+    places = table()
+    sequences = places.sequences
     for start, part in enumerate(parts):
+        if start and places.leads(parts[start - 1]):
+            found.update(category for category, names in places.hidden if names.match(part))
         for pattern in sequences.get(part, ()):
             if pattern.heads(parts, start) and not _on_the_way(pattern, start, ways):
                 found.add(pattern.category)

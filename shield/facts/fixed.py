@@ -7,7 +7,18 @@ A pattern is a path whose components may be globs (`fnmatch`).
 
 from shield.facts.homes import HOME, places
 
-__all__ = ["ABSOLUTE", "ANYWHERE", "FIXED", "NAMES", "NOT_CREDENTIALS", "SOURCE_SUFFIXES", "TEMPORARY", "TREES"]
+__all__ = [
+    "ABSOLUTE",
+    "ANYWHERE",
+    "FILLED",
+    "FIXED",
+    "HIDDEN",
+    "NAMES",
+    "NOT_CREDENTIALS",
+    "SOURCE_SUFFIXES",
+    "TEMPORARY",
+    "TREES",
+]
 
 # Below a home directory and as a sequence of components anywhere.
 FIXED = HOME
@@ -74,7 +85,7 @@ ANYWHERE: dict[str, tuple[str, ...]] = {
     "vcs_hook": places("""
 .git/hooks, .husky, .githooks, .git/modules/*/hooks, .pre-commit-config.yaml, .hg/hgrc, lefthook.yml, .lefthook.yml
 lefthook.yaml, .overcommit.yml, .git-hooks, .huskyrc, .huskyrc.js, .huskyrc.json, .lefthook, .lefthook-local.yml
-.lefthook.toml, .lintstagedrc, .lintstagedrc.json, .simple-git-hooks.cjs, .simple-git-hooks.json, captainhook.json
+.lefthook.toml, captainhook.json, .huskyrc.yaml, .huskyrc.yml
 grumphp.yml, lefthook-local.yml, lefthook.json, lefthook.toml, prek.toml
 """),
     # All of `.git`: a `HEAD`, a gitlink file or a directory moved there makes another repository of the place.
@@ -85,7 +96,8 @@ grumphp.yml, lefthook-local.yml, lefthook.json, lefthook.toml, prek.toml
 .gitea/workflows, .ci, .teamcity, Jenkinsfile, bitbucket-pipelines.yml, appveyor.yml, cloudbuild.yaml, .appveyor.yml
 .azuredevops, .build.yml, .builds, .cirrus.star, .cirrus.yml, .codefresh, .drone.jsonnet, .drone.star, .drone.yaml
 .github/dependabot.yaml, .github/mergify.yml, .gitlab-ci.yaml, .harness, .jenkins, .mergify.yml, .prow.yaml
-.readthedocs.yaml, .readthedocs.yml, .renovaterc, .renovaterc.json, .screwdriver, .semaphore, .shippable.yml
+.readthedocs.yaml, .readthedocs.yml, .renovaterc, .renovaterc.json, .renovaterc.json5, renovate.json5
+.github/renovate.json, .github/renovate.json5, .screwdriver, .semaphore, .shippable.yml
 .tekton, .woodpecker.yaml, .zuul.yaml, azure-pipelines.yaml, bitrise.yml, buildspec.yml, buildspec.yaml
 cloudbuild.yml, codefresh.yml, codemagic.yaml, renovate.json, screwdriver.yaml, shippable.yml, wercker.yml, zuul.d
 """),
@@ -102,25 +114,50 @@ opencode.json, .aider.conf.yml, .continue/config.*, .windsurf/hooks.json, .amp/s
 .codesandbox/tasks.json, .continue/mcpServers, .crush.json, .cursor/permissions.json, .devfile.yaml, .factory/hooks
 .factory/mcp.json, .factory/settings.json, .helix/config.toml, .helix/languages.toml, .idx/dev.nix, .junie/mcp
 .kilocode/mcp.json, .nova/Tasks, .openhands/pre-commit.sh, .openhands/setup.sh, .qwen/hooks, .replit, .roo/mcp.json
-.run, .trae/mcp.json, crush.json, devfile.yaml, opencode.jsonc, replit.nix
+.run, .trae/mcp.json, crush.json, devfile.yaml, opencode.jsonc, replit.nix, .idea/startup.xml
+.vscode/c_cpp_properties.json, .vscode/cmake-kits.json, .vs, .emdash.json, .superset, conductor.json, .rtx.toml
+mise/config.toml, mise-tasks, .mise-tasks, .rvmrc, .powrc, .github/extensions, .github/lsp.json, .github/plugin
 """),
     # By which a tool runs programs, loads plug-ins or fetches from elsewhere. Of the project's own build (a Makefile,
     # a `build.rs`, a `conftest.py`) nothing: that is the code which is being worked on.
     "tool_config": places("""
-.npmrc, .yarnrc, .yarnrc.yml, .yarn/plugins, .yarn/releases, .pnpmfile.cjs, .pnp.cjs, .pnp.loader.mjs, bunfig.toml
+.npmrc, .yarnrc, .yarnrc.yml, .yarn/plugins, .yarn/releases, .pnpmfile.cjs, .pnpmfile.mjs, .pnp.cjs, .pnp.loader.mjs
+bunfig.toml
 pip.conf, pip.ini, uv.toml, .condarc, .pypirc, .cargo/config, .cargo/config.toml, .bundle/config, .bundle/plugin
 .bazelrc, .bazeliskrc, .buckconfig, .mvn, .sbtopts, .jvmopts, gradle/wrapper, nuget.config, .ansible.cfg
-ansible.cfg, .curlrc, .wgetrc, .ripgreprc, .ackrc, .ctags, .ctags.d, .sqliterc, .Rprofile
+ansible.cfg, .curlrc, .wgetrc, .ripgreprc, .ackrc, .ctags, .ctags.d, .sqliterc, .Rprofile, .RData, .iex.exs, .octaverc
+.rdbgrc
 """),
     "agent_instruction": places("""
 .cursor/rules, .github/copilot-instructions.md, .github/instructions, .windsurfrules, .clinerules, .roo/rules*
 .agents/skills, .amazonq/rules, .continue/prompts, .continue/rules, .github/agents, .github/chatmodes
 .github/prompts, .kilocode/rules, .openhands/microagents, .windsurf/rules, .windsurf/workflows, CRUSH.md
 .kiro/steering, .junie, .trae/rules, .augment/rules, .claude/rules, .claude/output-styles, .goosehints, .roomodes
-.rules, AGENTS.override.md, CLAUDE.local.md, GEMINI.md, QWEN.md, WARP.md, .claude/CLAUDE.md
+.rules, .roorules, .goosehints.local, .augment-guidelines, .github/skills, AGENTS.override.md
+CLAUDE.local.md, GEMINI.md, QWEN.md, WARP.md, .claude/CLAUDE.md
 """),
     "workspace_policy": places(".shield.yaml"),
 }
+
+# What stands in a hidden folder, whatever that is called: agents and editors, of which a table never holds all,
+# look for these each in a folder of its own.
+HIDDEN: dict[str, tuple[str, ...]] = {
+    "host_config": places("""
+debug.json, extensions, hooks*, launch.json, lsp.json, mcp*, plugin, plugins, settings.json, settings.local.json
+tasks, tasks.json, toolbox
+"""),
+    "agent_instruction": places("""
+agent, agents*, assistants, chatmodes, checks, command, commands*, droids, guidelines*, instructions*, memories
+microagents, modes, output-styles, personas, playbooks, prompts*, recipes, rules*, skill, skills*, steering, subagents
+workflows
+"""),
+}
+# Hidden folders that tools fill with what they make or fetch, and obey nothing in.
+FILLED = places("""
+.angular, .cache, .eggs, .git, .gradle, .hypothesis, .ipynb_checkpoints, .mypy_cache, .next, .nox, .nuxt, .nyc_output
+.output, .parcel-cache, .pnpm, .pnpm-store, .pytest_cache, .ruff_cache, .svelte-kit, .terraform, .tox, .turbo, .venv
+.vite
+""")
 
 # By the last component alone.
 NAMES: dict[str, tuple[str, ...]] = {
@@ -138,10 +175,11 @@ ssh_host_*_key
     "secret_store": places("*.keychain, *.keychain-db, *.agilekeychain, *.opvault"),
     # The editors' are read by one that is started in the directory.
     "shell_startup": places("""
-sitecustomize.*, usercustomize.*, .exrc, .nvimrc, .nvim.lua, .lvimrc, .dir-locals.el, *.code-workspace
+sitecustomize.*, usercustomize.*, .exrc, .nvimrc, .nvim.lua, .lvimrc, .dir-locals.el, .dir-locals-2.el, *.code-workspace
 *.sublime-project
 """),
     "host_config": places(".mise.*.toml, mise.*.toml"),
+    "vcs_hook": places(".lintstagedrc*, lint-staged.config.*, .simple-git-hooks.*, simple-git-hooks.*"),
     "ci": places("azure-pipelines*.yml, azure-pipelines*.yaml, *.gitlab-ci.yml, jenkinsfile.*"),
     "socket": places("""
 buildkitd.sock, containerd.sock, containerd.sock.ttrpc, cri-dockerd.sock, crio.sock, docker.sock, podman.sock

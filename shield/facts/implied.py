@@ -12,6 +12,7 @@ __all__ = ["imply"]
 _SEARCHES = {"search_files": Access.LIST, "grep_files": Access.READ}
 _GIT_NETWORK = frozenset(("git_push", "git_pull", "git_clone"))
 _GIT_BRANCHES = frozenset(("git_branch", "git_checkout"))
+_JUDGED = frozenset(("args", "message"))  # as a command line, and as no word of one
 _AGENTS = frozenset(("create_agent", "agent_message", "agent_result"))
 _SCP = re.compile(r"(?:[A-Za-z0-9._-]+@)?([A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\]):(?!//).+")
 
@@ -61,10 +62,11 @@ def _git(finding: Finding, path: Json) -> None:
             for key, value in payload.items()
             if key not in finding.type.fields and value is not None and value is not False
         ]
-    for key in ("branch", "remote", "url", "path"):
-        value = payload.get(key)
-        if isinstance(value, str) and value.startswith("-"):
-            finding.unknown.append(f"git would take the value at /{key} for an option")
+    for key, value in payload.items():
+        # `target`, `ref`, `base`: whatever a field is called, git takes for an option what looks like one
+        words = value if isinstance(value, list) else [value]
+        if key not in _JUDGED and any(isinstance(word, str) and word.startswith("-") for word in words):
+            finding.unknown.append(f"git would take the value at {pointer(key)} for an option")
     if name in _GIT_NETWORK:
         _remote(finding)
 

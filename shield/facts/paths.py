@@ -137,7 +137,8 @@ def path_fact(
 
 def _covers(lexical: str, path: str | None, access: Access, place: Place, roots: tuple[str, ...]) -> frozenset[str]:
     changed = () if access in (Access.READ, Access.LIST) else roots
-    return covered((lexical,) if path in (None, lexical) else (lexical, path), place, changed)
+    names = (lexical,) if path in (None, lexical) else (lexical, path)
+    return covered(names, place, changed, filled=access is Access.WRITE)
 
 
 def resolved_roots(place: Place) -> tuple[str, ...]:

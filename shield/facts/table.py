@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fnmatch import translate
 from functools import lru_cache
 
-from shield.facts.fixed import ABSOLUTE, ANYWHERE, FIXED, NAMES, NOT_CREDENTIALS, TREES
+from shield.facts.fixed import ABSOLUTE, ANYWHERE, FILLED, FIXED, HIDDEN, NAMES, NOT_CREDENTIALS, TREES
 from shield.facts.guards import fold
 from shield.facts.homes import OWN
 
@@ -58,7 +58,7 @@ class Group:
 class Table:
     """Places by where they stand, `sequences` also anywhere, and names by how they are compared: as a whole, by their
     end, by a pattern. `harmless` are the names that hold no secret all the same, `trees` the places of a project's
-    files among those of others."""
+    files among those of others, `hidden` what stands in a hidden folder that is none of `filled`."""
 
     absolute: Group
     fixed: Group
@@ -66,12 +66,18 @@ class Table:
     rooted: Group
     sequences: Mapping[str, tuple[Pattern, ...]]
     trees: Mapping[str, tuple[Pattern, ...]]
+    hidden: tuple[tuple[str, re.Pattern[str]], ...]
+    filled: frozenset[str]
     whole: Mapping[str, tuple[str, ...]]
     ends: tuple[tuple[str, tuple[str, ...]], ...]
     globs: tuple[tuple[str, re.Pattern[str]], ...]
     any_end: tuple[str, ...]
     any_glob: re.Pattern[str]
     harmless: re.Pattern[str]
+
+    def leads(self, folded: str) -> bool:
+        """Whether a folder of this name is hidden, so that what stands in it may have a meaning."""
+        return folded.startswith(".") and bool(folded.strip(".")) and folded not in self.filled
 
     def named(self, folded: str) -> set[str]:
         """The categories that a last component has by itself."""
@@ -126,6 +132,8 @@ def table() -> Table:
         own=Group(categories=frozenset(OWN), first=_by_first(_patterns(OWN))),
         rooted=Group(categories=frozenset(ANYWHERE), first=_by_first(rooted)),
         sequences=_by_first((*fixed, *rooted)),
+        hidden=tuple((category, _any_of(names)) for category, names in HIDDEN.items()),
+        filled=frozenset(map(fold, FILLED)),
         trees=_by_first(_patterns({"tree": TREES})),
         whole=whole,
         ends=tuple(ends),

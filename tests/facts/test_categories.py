@@ -67,7 +67,10 @@ def _categories(raw: str, access: Access = Access.READ) -> frozenset[str]:
         ),
         (
             "vcs_hook",
-            ".git/hooks/pre-commit .git/hooks sub/.git/hooks/x .husky/pre-push .git/modules/m/hooks/x .Git/Hooks/x",
+            (
+                ".git/hooks/pre-commit .git/hooks sub/.git/hooks/x .husky/pre-push .git/modules/m/hooks/x .Git/Hooks/x .lintstagedrc "
+                ".lintstagedrc.mjs lint-staged.config.js simple-git-hooks.cjs .simple-git-hooks.json"
+            ),
             ".git/HEAD hooks/pre-commit .github/hooks.md git/hooks/x",
         ),
         (
@@ -86,8 +89,8 @@ def _categories(raw: str, access: Access = Access.READ) -> frozenset[str]:
         ("agent_identity", "IDENTITY.md ~/SOUL.md soul.MD", "IDENTITY.txt SOULS.md"),
         (
             "agent_instruction",
-            "AGENTS.md sub/CLAUDE.md .cursorrules claude.md .cursor/rules/x.mdc",
-            "AGENTS.txt CLAUDES.md",
+            "AGENTS.md sub/CLAUDE.md .cursorrules claude.md .cursor/rules/x.mdc .anyagent/rules/x.md .any/skills/x/SKILL.md .any/rules.md",
+            "AGENTS.txt CLAUDES.md rules/x.md any/rules/x.md .any/docs/rules/x.md .cache/rules/x",
         ),
         ("agent_memory", "MEMORY.md USER.md", "MEMORIES.md"),
         (
@@ -95,9 +98,13 @@ def _categories(raw: str, access: Access = Access.READ) -> frozenset[str]:
             (
                 ".claude/settings.json .claude/settings.local.json ~/.claude/settings.json .claude/hooks/x.sh ~/.codex/config.toml "
                 ".cursor/hooks.json .gemini/settings.json .github/hooks/x.json .mcp.json .vscode/tasks.json .vscode/settings.json "
-                "~/.config/Code/User/settings.json .envrc .devcontainer/devcontainer.json"
+                "~/.config/Code/User/settings.json .envrc .devcontainer/devcontainer.json .anyagent/hooks/x.sh sub/.any/mcp.json "
+                ".any/extensions/x.ts .Any/Plugins/x .any/settings.json .idea/startup.xml .vs/tasks.vs.json mise-tasks/x"
             ),
-            ".claude/README.md settings.json .github/README.md .vscode/README.md",
+            (
+                ".claude/README.md settings.json .github/README.md .vscode/README.md any/hooks/x.sh .any/x/hooks .any/main.js "
+                "hooks/x.sh ../hooks/x .next/settings.json .venv/plugins/x .storybook/main.js"
+            ),
         ),
         (
             "ci",
@@ -211,6 +218,9 @@ def test_a_workspace_covers_its_own_places_only_where_they_change() -> None:
     assert "credential" not in changed
     assert not _covers(".", Access.READ)
     assert "vcs_hook" in _covers(".git")
+    assert {"host_config", "agent_instruction"} <= _covers(".any", Access.WRITE)
+    assert not _covers(".any") | _covers("any", Access.WRITE) | _covers("sub/.any/x", Access.WRITE)
+    assert not _covers(".cache", Access.WRITE)
     assert "credential" in _covers("~", Access.READ)
 
 

@@ -103,3 +103,33 @@ def test_what_a_recipe_writes_into_an_included_file_is_not_trusted(rule):
 )
 def test_what_a_compiler_writes_into_an_included_file_goes_ahead(rule):
     assert decided("make x", {"Makefile": _INCLUDING + rule, "a.c": "x\n"}) is Decision.ALLOW
+
+
+@pytest.mark.parametrize("place", ["/tmp/x", "/var/tmp/x", "/dev/shm/x", "../x", "~/x"])
+@pytest.mark.parametrize(
+    "script",
+    ["mv src {}", "mv src/a.py {}/x", "cd . && mv src {}", "rsync -a --remove-source-files src/ {}/", "cd {} && mv /home/user/ws/src .", "t={}; mv src $t", "t=$(mktemp -d -p {}); mv src $t",
+     "python3 -c \"import shutil; shutil.move('src', '{}')\""],
+)  # fmt: skip
+def test_what_a_sandbox_throws_away_is_no_place_for_work(place, script):
+    """There the temporary folder ends with the session, and the rest of the machine takes nothing."""
+    said = script.format(place)
+    assert decided("bash x.sh", {"x.sh": said + "\n"}) is not Decision.ALLOW
+    assert decided("make x", {"Makefile": "x:\n\t" + said.replace("$", "$$") + "\n"}) is not Decision.ALLOW
+    assert decided(f"mv c.txt {place}; make", {"Makefile": "x:\n\tls\n"}) is not Decision.ALLOW
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "mv src build/",
+        "mv src other",
+        "mv src/a.py build/b.py",
+        "mv build/x /tmp/x",
+        "mv data /tmp/x",
+        "mv a.new src/a.py",
+    ],
+)
+def test_what_stays_or_is_made_again_is_moved(script):
+    assert decided("bash x.sh", {"x.sh": script + "\n"}) is Decision.ALLOW
+    assert decided("make x", {"Makefile": f"x:\n\t{script}\n"}) is Decision.ALLOW

@@ -16,6 +16,7 @@ import yaml
 from shield.facts.filesystem import FileKind, FileSystemUnknownError
 from shield.facts.paths import resolve_path
 from shield.facts.place import Place
+from shield.facts.programs.interpolated import dotted, shows, variable_files
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.reading import PathUse, Value
 from shield.types import Access
@@ -40,8 +41,9 @@ _MOVED = ("--project-directory",)
 _SET = ("--env-file",)
 _MOVING = "project_directory"  # of an include: names count from there
 _NAMING = frozenset(("include", "extends"))
-# No URL, nor `git@host:…`, nor `github.com/…`, which Compose takes for a repository; and nothing is put in for `$`.
-_LOCAL = re.compile(r"(?!github\.com/)[^:$]*", re.IGNORECASE)
+# No URL, nor `git@host:…`, nor `github.com/…`, which Compose takes for a repository; and nothing is put in for `$`, nor
+# for `~`.
+_LOCAL = re.compile(r"(?!github\.com/|~)[^:$]*", re.IGNORECASE)
 # Variables of `.env` that say which files are loaded, or who is asked. The files of one plain line are looked at.
 _TELLING = re.compile(
     r"COMPOSE_(?:FILE|ENV_FILES|PATH_SEPARATOR|EXPERIMENTAL)|DOCKER_(?:CERT_PATH|CONFIG|CONTEXT|HOST|TLS)"
@@ -49,6 +51,7 @@ _TELLING = re.compile(
 _FILES = re.compile(r"^COMPOSE_FILE=([\w./:-]+)$", re.ASCII | re.MULTILINE)
 # Where readers of YAML differ on where a line or a text ends.
 _ODD = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+_SHOWS = "what the file puts `$NAME` into may show values of `.env`"
 _WHY = "it may load files from elsewhere; `docker ps` and `docker logs` load none"
 
 
@@ -81,6 +84,11 @@ def _local(call: Invocation, base: str | None) -> bool:
         loading.load(paths, (folder, base))
     except (FileSystemUnknownError, yaml.YAMLError, UnicodeError):
         return False
+    if loading.shows:
+        call.reading.caution()
+        call.reading.unknown.append(f"`{call.name[:80]}`: {_SHOWS}")
+    for path in loading.variables():
+        call.reading.path(Value(text=path, head=path), Access.READ)
     for path in loading.loaded:
         # INVARIANT: what is judged by its content is bound by it; a line that writes `.env`, which holds secrets and is
         # not, is asked about
@@ -102,6 +110,9 @@ class _Loading:
     def __init__(self, place: Place) -> None:
         self._place = place
         self.loaded: list[str] = []
+        self.shows = False
+        self._bases: list[str] = []
+        self._given: list[str] = []
 
     def real(self, path: str) -> str:
         found = resolve_path(path, self._place, base=None, expand_tilde=False).path
@@ -130,10 +141,16 @@ class _Loading:
             raise FileSystemUnknownError
         return found
 
+    def variables(self) -> list[str]:
+        """The files of variables that services are given, but for those that are plainly such."""
+        paths = [posixpath.join(base, name) for base in self._bases for name in self._given]
+        return [path for path in dict.fromkeys(paths) if not dotted(self.real(path))]
+
     def load(self, paths: Sequence[str], folders: Sequence[str]) -> None:
         """Look at these, and at all that they name. Which directory a name counts from, what includes a file says: so
         each counts from all that are known."""
-        bases, waiting = list(folders), list(paths)
+        bases, waiting = self._bases, list(paths)
+        bases += folders
         names: list[str] = []
         while waiting:
             path = waiting.pop()
@@ -147,12 +164,15 @@ class _Loading:
             known = real in self.loaded  # by another path perhaps, whose directory names count from, too
             self.loaded += [] if known else [real]
             fresh = [each for each in dict.fromkeys(map(posixpath.dirname, (plain, real))) if each not in bases]
+            if not known:
+                self.shows |= shows(text)
+                self._given += [name for name in dict.fromkeys(variable_files(text)) if name not in self._given]
             further = [] if known else [name for name in dict.fromkeys(_names(text)) if name not in names]
             bases += fresh
             waiting += [posixpath.join(base, name) for base in fresh for name in names]
             waiting += [posixpath.join(base, name) for base in bases for name in further]
             names += further
-            if not all(map(_here, further)) or len(names) > _MAX_NAMES:
+            if not all(map(_here, (*further, *self._given))) or len(names) + len(self._given) > _MAX_NAMES:
                 raise FileSystemUnknownError
             if len(self.loaded) > _MAX_FILES or len(bases) > _MAX_BASES:
                 raise FileSystemUnknownError

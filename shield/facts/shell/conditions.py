@@ -7,6 +7,7 @@ from shield.facts.programs.invocation import Invocation
 from shield.facts.programs.reading import Reading, Value
 from shield.facts.shell.content import Shell, calculated, content_of, pattern_of
 from shield.facts.shell.grammar.script import Condition, Word
+from shield.facts.shell.named import is_plain, secret_in
 from shield.facts.shell.state import State
 from shield.facts.shell.tilde import Mode
 from shield.facts.shell.variables import Matching, Number
@@ -19,6 +20,7 @@ _FILES = frozenset(("-ef", "-nt", "-ot"))
 _NUMERIC = frozenset(("-eq", "-ne", "-lt", "-le", "-gt", "-ge"))
 _UNARY = re.compile(r"-[a-hknoprstuvwxzGLNORS]\Z")
 _BINARY = frozenset(("=", "==", "!=", "<", ">", "=~")) | _FILES | _NUMERIC
+_ORDERING = frozenset(("<", ">", "=~"))
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
@@ -50,6 +52,8 @@ def _condition(condition: Condition, state: State, shell: Shell, reading: Readin
                 pattern_of(word, state, shell)
             else:
                 content_of(word, state, shell, Mode.WHOLE)
+        if len(words) == 2 and secret_in(words[0], state) and (operator in _ORDERING or not is_plain(words[1])):
+            state.doubt("a secret is compared with what it may be like")
         if operator == "=~":
             shell.assign("BASH_REMATCH", None, state)
 

@@ -4,7 +4,7 @@ import re
 from typing import Protocol
 
 from shield.facts.shell.arithmetic import ANY, NATURAL, UntrustedError, evaluate
-from shield.facts.shell.environment import may_be_secret
+from shield.facts.shell.environment import is_secret, may_be_secret
 from shield.facts.shell.field import escaped
 from shield.facts.shell.grammar.script import LITERAL, Parameter, Part, PartKind, Word
 from shield.facts.shell.named import NAME, is_all, is_unset, length, secret_in, value_of
@@ -160,6 +160,7 @@ def _parameter(parameter: Parameter, state: State, shell: Shell) -> Content:
         return _default(parameter, subject, state, shell)
     if operator == "#length":
         return length(parameter, subject, state)
+    _whole(parameter, subject, state)
     if operator == ":":
         return _slice(parameter, subject, state, shell)
     if isinstance(subject, Secret):
@@ -174,6 +175,9 @@ def _parameter(parameter: Parameter, state: State, shell: Shell) -> Content:
     pattern = pattern_of(words[0], state, shell) if words else None
     if operator.startswith("/"):
         by = _replacement(words[1], state, shell) if len(words) > 1 else ""
+        put = secret_in(words[1], state) if len(words) > 1 else None
+        if put is not None:
+            return put
         return None if text is None else with_replaced(text, pattern, operator, by)
     if not operator:
         return subject
@@ -221,6 +225,13 @@ def _element(index: Word, name: str, state: State, shell: Shell) -> Content:
     return None
 
 
+def _whole(parameter: Parameter, subject: Content, state: State) -> None:
+    """Doubt what takes a part of a secret: asked letter by letter, that is the whole of it."""
+    secret = isinstance(subject, Secret) or (subject is None and is_secret(parameter.name))
+    if secret and parameter.operator[:1] in (":", "#", "%", "/"):
+        state.doubt("a part of a secret is looked at")
+
+
 def _slice(parameter: Parameter, subject: Content, state: State, shell: Shell) -> Content:
     limits = [calculated(word, state, shell) for word in parameter.words]
     numbers = [int(limit) for limit in limits if isinstance(limit, str)]
@@ -245,6 +256,8 @@ def _default(parameter: Parameter, subject: Content, state: State, shell: Shell)
     operator = parameter.operator
     word = parameter.words[0] if parameter.words else ()
     other = content_of(word, state, shell, Mode.WHOLE)
+    if operator.endswith("?") and isinstance(other, Secret):
+        state.doubt(f"`{other.source}` may be complained of, which shows it")
     if operator.endswith("?") or (isinstance(subject, Secret) and not operator.endswith("+")):
         return subject
     alternative = operator.endswith("+")
@@ -260,6 +273,8 @@ def _default(parameter: Parameter, subject: Content, state: State, shell: Shell)
         result = "" if alternative else other
     elif subject == "" and not parameter.name.isdigit():
         result = other if alternative else ""
+    if result is None and isinstance(other, Secret):
+        result = other  # perhaps: what may be a secret is one
     if operator.endswith("="):
         if parameter.index is not None:
             state.arrays.add(parameter.name)

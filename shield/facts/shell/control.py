@@ -23,9 +23,11 @@ from shield.facts.shell.grammar.script import (
     PartKind,
     RedirectNode,
     Test,
+    Word,
 )
 from shield.facts.shell.items import MAX_UNROLLED, Items
 from shield.facts.shell.lines import line_variable
+from shield.facts.shell.named import is_plain, secret_in
 from shield.facts.shell.state import State, join
 from shield.facts.shell.variables import Content, Matching, Secret
 
@@ -86,6 +88,8 @@ class Control:
                 self._walk.bare(Reading(), state, frame)
                 return Done(state, state)
             case Coprocess():
+                for given in (node.name, f"{node.name}_PID") if node.name is not None else ():
+                    self._walk.assign(given, None, state)
                 state.arrays.add(node.name or "COPROC")
                 self._walk.command(node.command, state.copy(), frame.apart()._replace(piped=True, fed=None))
                 return Done(state, state)
@@ -203,6 +207,8 @@ class Control:
         return self._repeat(state, once, frame)
 
     def _for(self, node: For, state: State, frame: Frame) -> Done:
+        if node.select and any(secret_in(word, state) for word in node.words or ()):
+            state.doubt("a secret would be shown to choose it")
         items, common = self._items.of(node, state, frame)
         frame = self._redirected(node.redirects, state, frame)
         if items is None or len(items) > MAX_UNROLLED or node.select:
@@ -244,6 +250,9 @@ class Control:
         for clause in node.clauses:
             for pattern in clause.patterns:
                 pattern_of(pattern, state, shell)
+        told = [pattern for clause in node.clauses for pattern in clause.patterns if not _is_rest(pattern)]
+        if secret_in(node.subject, state) and not all(map(is_plain, told)):
+            state.doubt("a secret is compared with what it may be like")
         ends = Done(state.copy(), None)
         falling: State | None = None
         for clause in node.clauses:
@@ -252,6 +261,11 @@ class Control:
             ends = joined_ends(ends, after)
             falling = after.either if clause.end != ";;" else None
         return ends
+
+
+def _is_rest(pattern: Word) -> bool:
+    """Whether it is `*`, which takes all that no other one took."""
+    return len(pattern) == 1 and pattern[0].text == "*" and not pattern[0].quoted
 
 
 def _fed_by(node: Loop) -> Part | None:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from shield.facts.programs.cleared import is_made
 from shield.facts.programs.handed import hands_program
 
-__all__ = ["Influence", "influence", "is_plain_setting", "may_be_secret", "names_locale", "steers_tools"]
+__all__ = ["Influence", "influence", "is_plain_setting", "is_secret", "may_be_secret", "names_locale", "steers_tools"]
 
 
 class Influence(Enum):
@@ -157,6 +157,9 @@ def is_plain_setting(name: str, value: str | None) -> bool:
     return value is not None and bool(_PLAIN_VALUE.match(value)) and not _STEERING.search(name.upper())
 
 
+_SAID = re.compile(
+    r"TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|API_?KEY|COOKIE|JWT|(?:ACCESS|PRIVATE|SIGNING)_KEY|_(?:PASS|AUTH|PAT|PWD|DSN)\Z"
+)
 _SECRET = re.compile(r"TOKEN|SECRET|PASS|CREDENTIAL|AUTH|KEY\Z|API", re.IGNORECASE)
 
 
@@ -164,3 +167,8 @@ _SECRET = re.compile(r"TOKEN|SECRET|PASS|CREDENTIAL|AUTH|KEY\Z|API", re.IGNORECA
 def may_be_secret(name: str) -> bool:
     """Whether a variable by its name holds what neither facts nor the record may show: `$NAME` stays as written."""
     return _SECRET.search(name) is not None
+
+
+def is_secret(name: str) -> bool:
+    """Whether a variable of this name holds a secret: a name that says so, not one that may."""
+    return _SAID.search(name) is not None

@@ -1,6 +1,7 @@
 """What a name stands for: a variable or a parameter of the shell, with no operation that runs or assigns anything."""
 
 import re
+from collections.abc import Sequence
 
 from shield.facts.programs.reading import Value
 from shield.facts.shell.environment import may_be_secret
@@ -8,7 +9,7 @@ from shield.facts.shell.grammar.script import LITERAL, Parameter, PartKind, Word
 from shield.facts.shell.state import State
 from shield.facts.shell.variables import Content, Keyed, Listed, Matching, Number, Secret
 
-__all__ = ["NAME", "is_all", "is_unset", "length", "secret_in", "value_of"]
+__all__ = ["NAME", "is_all", "is_plain", "is_unset", "length", "secret_in", "value_of"]
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _NUMBERS = frozenset(("?", "#", "$", "!", "RANDOM", "SRANDOM", "SECONDS", "LINENO", "UID", "EUID", "BASHPID"))
@@ -51,10 +52,17 @@ def _parameter_at(place: int, positional: tuple[Value, ...], state: State) -> Co
     return value.text if value.fixed else _NATURAL if value.number else None
 
 
+def is_plain(word: Word) -> bool:
+    """Whether the word as a pattern matches one text alone."""
+    return all(part.quoted or (part.kind is LITERAL and not set(part.text) & set("*?[")) for part in word)
+
+
 def secret_in(word: Word, state: State) -> Secret | None:
     """The first secret that the word would put where it is expanded. Looking runs nothing."""
     for part in word:
         parameter = part.parameter
+        if parameter is not None and (within := _first_in(parameter.words, state)) is not None:
+            return within
         if parameter is not None and (parameter.operator == "#length" or parameter.operator.endswith("+")):
             continue  # its length, or whether it is set
         name = part.text if parameter is None else parameter.name
@@ -86,3 +94,8 @@ def length(parameter: Parameter, subject: Content, state: State) -> Content:
     if parameter.name in ("@", "*"):
         return value_of("#", state)
     return str(len(subject)) if isinstance(subject, str) and subject.isascii() else _NATURAL
+
+
+def _first_in(words: Sequence[Word], state: State) -> Secret | None:
+    """Of the words behind an operator: a default, what is put in."""
+    return next((found for word in words if (found := secret_in(word, state)) is not None), None)

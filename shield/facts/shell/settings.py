@@ -41,7 +41,8 @@ class Settings:
                 calculated(assignment.index, state, shell)
             elif assignment.index is not None:
                 content_of(assignment.index, state, shell, Mode.WHOLE)
-            return old if isinstance(old, Keyed) else None
+            kept = old if isinstance(old, Keyed | Secret) else None
+            return new if isinstance(new, Secret) else kept
         if not assignment.append or isinstance(new, Secret):
             return new
         if isinstance(old, Secret):
@@ -95,6 +96,8 @@ class Settings:
         elif attribute is Attribute.INTEGER:
             content = self._integer(content, state)
         if name == "IFS":
+            if isinstance(content, Secret):
+                state.doubt("a secret stands between words")
             state.split = content == _DEFAULT_IFS
             return
         if name == "PATH":

@@ -21,6 +21,7 @@ ELSEWHERE = (
     "GitHub.com/x/y",
     "${FROM}",
     "$FROM/compose.yaml",
+    "~/compose.yaml",
 )
 
 

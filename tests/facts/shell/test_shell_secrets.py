@@ -28,6 +28,12 @@ ENV = {"PATH": PATH, "HOME": HOME, "GITHUB_TOKEN": "ghp_Zx9Kq4"}
         "x=1; x+=$GITHUB_TOKEN; echo $x",
         "x=$GITHUB_TOKEN; bash -c 'echo $1' a $x; echo $x",
         "x=$GITHUB_TOKEN; while read l; do echo $x; done",
+        ": ${x:=$GITHUB_TOKEN}; echo $x",
+        "x=${y:-$GITHUB_TOKEN}; echo $x",
+        "x=${y:+$GITHUB_TOKEN}; echo $x",
+        "y=a; x=${y/a/$GITHUB_TOKEN}; echo $x",
+        "a=(${x:-$GITHUB_TOKEN}); echo ${a[0]}",
+        "a[0]=$GITHUB_TOKEN; echo ${a[0]}",
     ],
 )
 def test_it_keeps_its_name(line, env):
@@ -69,3 +75,43 @@ def test_a_text_in_the_line_keeps_it_too(line, target):
 def test_what_shows_nothing_of_it_has_no_name(line):
     found = facts(line, env=ENV)
     assert not any("GITHUB" in word for command in found.commands if command.name == "echo" for word in command.argv)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [": ${x:?$GITHUB_TOKEN}", ': "${x?is $GITHUB_TOKEN}"', "y=$GITHUB_TOKEN; [ -n \"${x:?$y}\" ]", "[[ ${x:?${GITHUB_TOKEN}} ]]", "for i in ${x:?$GITHUB_TOKEN}; do ls; done", "x=${y:?$GITHUB_TOKEN}"],
+)  # fmt: skip
+def test_a_complaint_would_show_it(line):
+    assert any("complained of" in why for why in facts(line, env=ENV).unknown)
+    assert not facts(
+        line.replace("?$GITHUB_TOKEN", "?not set")
+        .replace("?is $GITHUB_TOKEN", "?no")
+        .replace("?${GITHUB_TOKEN}", "?no")
+        .replace("?$y", "?no"),
+        env=ENV,
+    ).unknown
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "select x in a $GITHUB_TOKEN; do break; done",
+        'IFS=$GITHUB_TOKEN; set -- a b; echo "$*"',
+        "y=$GITHUB_TOKEN; select x in ${z:-$y}; do break; done",
+    ],
+)
+def test_what_the_shell_itself_would_show_is_doubted(line):
+    assert any("secret" in why for why in facts(line, env=ENV).unknown)
+    assert not facts(line.replace("$GITHUB_TOKEN", "x"), env=ENV).unknown
+
+
+@pytest.mark.parametrize(
+    ("line", "whole"),
+    [("[[ $GITHUB_TOKEN == g* ]]", "[[ $GITHUB_TOKEN == g ]]"), ("[[ $GITHUB_TOKEN < m ]]", "[[ $GITHUB_TOKEN != m ]]"), ("[[ $GITHUB_TOKEN =~ (.*) ]]", "[[ -n $GITHUB_TOKEN ]]"),
+     ("for c in a b; do [[ $GITHUB_TOKEN == $c* ]]; done", "for c in a b; do [[ $GITHUB_TOKEN == \"$c\" ]]; done"), ("[ \"${GITHUB_TOKEN:3:1}\" = a ]", "[ \"$GITHUB_TOKEN\" = a ]"),
+     ("case $GITHUB_TOKEN in a*) ls;; esac", "case $GITHUB_TOKEN in '') ls;; a) ls;; *) ls;; esac"), ("case ${GITHUB_TOKEN:1:1} in a) ls;; esac", "case $GITHUB_TOKEN in a) ls;; esac"),
+     ("x=${GITHUB_TOKEN#g}; ls", "x=$GITHUB_TOKEN; ls"), ("[ -z \"${GITHUB_TOKEN/g}\" ]", "[ -z \"${GITHUB_TOKEN}\" ]"), ("x=$GITHUB_TOKEN; [[ $x == g? ]]", "x=$GITHUB_TOKEN; [[ $x == \"g?\" ]]")],
+)  # fmt: skip
+def test_a_part_of_it_is_not_asked_for(line, whole):
+    assert any("a secret" in why for why in facts(line, env=ENV).unknown)
+    assert not facts(whole, env=ENV).unknown

@@ -125,13 +125,13 @@ class _Run:
         return [*ran, *wrote, *map(values.shown, self._lines)]
 
     def _only_by_anything(self, name: str) -> bool:
-        """A makefile that is there is made by no rule that fits everything (GNU make, "Match-Anything Rules")."""
+        """A makefile that is there and needs nothing is not made again by a rule that fits everything (GNU make,
+        "Match-Anything Rules"); by `%: force` it is."""
+        fitting = [rule for rule in self._patterns if any(fits(target, name) is not None for target in rule.targets)]
         return (
             name not in self._explicit
             and self._disk.exists(name)
-            and not any(
-                fits(target, name) is not None for rule in self._patterns for target in rule.targets if target != "%"
-            )
+            and all(rule.targets == ("%",) and not rule.needs.strip() for rule in fitting)
         )
 
     def _make(self, target: str, inherited: Mapping[str, str], chain: int, *, goal: bool = False) -> None:
