@@ -68,6 +68,7 @@ _NEEDS_A_DOCUMENT = (
     "ck_4",
     "dc_bare",
     "dc_leads",
+    "ea_leads_light",
 )
 # Leads that a user may type as well, for what they set aside is not their own.
 _TYPED = ("blunt_over",)
