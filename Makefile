@@ -70,7 +70,7 @@ bench: build/installed build/peers/ready
 bench-growth: build/installed build/peers/ready
 	@$(BIN)/python -P benchmarks/run.py --growth
 
-# the shipped classifier's training once more, with another seed: minutes of a GPU, a day or two of two cores
+# the shipped classifier's training once more, with another seed: where it settled from another one, an hour or two of two cores
 build/train/ready: pyproject.toml | build
 	@test -x build/train/bin/python || $(PYTHON) -m venv build/train
 	@PIP_DISABLE_PIP_VERSION_CHECK=1 build/train/bin/pip -qq install '.[train]'

@@ -94,8 +94,8 @@ def _git(root: Path, *arguments: str) -> bytes:
 
 
 def main() -> int:
-    """Reads the command line. Exit status 0: all figures lie in the intervals, 1: some do not, 2: something is
-    missing."""
+    """Reads the command line. Exit status 0: no more figures lie outside the intervals than by chance, 1: more do, 2:
+    something is missing."""
     reader = argparse.ArgumentParser(prog="python -m models.training.reproduce", description=__doc__)
     reader.add_argument("out", type=Path, help="the folder of the run; the same one goes on")
     reader.add_argument("--data", type=Path, default=_DATA, help="third-party rows")

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from models.training.again import FiguresError, again, main
+from models.training.again import FiguresError, again, by_chance, main
 
 
 def model(folder, **figures):
@@ -32,8 +32,14 @@ def test_what_lies_outside_the_interval_of_the_first_is_told(tmp_path, monkeypat
     assert [figure.figure for figure in found if not figure.inside] == outside
     assert {figure.figure for figure in found} == {"auc", "recall_at_0.01"}
     monkeypatch.setattr(sys, "argv", ["again", str(one), str(two)])
-    assert main() == bool(outside)
+    assert main() == (len(outside) > 1)
     assert f"{2 - len(outside)} of 2 figures" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("count", "outside"), [(0, 0), (1, 1), (2, 1), (20, 3), (88, 9)])
+def test_as_many_lie_outside_as_chance_leaves_there(count, outside):
+    """Tables of the binomial distribution: of 88 at .05 more than 9 in 1.3 %, more than 8 in 3.2 %."""
+    assert by_chance(count) == outside
 
 
 def test_a_training_is_the_same_as_itself(tmp_path):
