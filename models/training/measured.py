@@ -59,9 +59,7 @@ and of both together, say of them that a known attack is found.
 
 Intervals of areas are Hanley and McNeil's, of shares at the shipped thresholds Wilson's; those of a recall at a share
 of false alarms hold what chance does to the threshold, too, as seven texts of seven thousand set one at .1 %. They all
-speak of the draw of the texts alone. The same training with another seed (`models/training/RESULTS.md`) found
-less of AgentDojo and more in requests: over the left-out sources the classifier's mean area under the curve was .866
-instead of .886, and of AgentDojo's sources of 25 texts single recalls moved by up to a quarter.
+speak of the draw of the texts alone: what another seed of the training gives is in `models/training/RESULTS.md`.
 
 No text shows who wrote it. Of a polite request in a document, or of a goal that stands there without any lead, wording
 says little: those are for information flow and policy, and the figures of `bipia-*` and `dojo-*` show it.
