@@ -24,7 +24,8 @@ _VALUED = frozenset(
      "-t", "--target", "-j", "--parallel", "--config", "--prefix", "--component")
 )  # fmt: skip
 _MAX_COMMANDS = 500
-_COMMENT = re.compile(r"#\[(=*)\[.*?\]\1\]|#[^\n]*", re.DOTALL)
+# One in brackets that nothing ends goes to the end.
+_COMMENT = re.compile(r"#\[(=*)\[.*?(?:\]\1\]|\Z)|#[^\n]*", re.DOTALL)
 _COMMAND = re.compile(r"^[ \t]*(\w+)[ \t]*\(((?:\"(?:[^\"\\]|\\.)*+\"|[^()\"]|\([^()]*+\))*+)\)", re.MULTILINE)
 _WORD = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|([^\s\"]+)")
 _FIELD = re.compile(r"\$\{(\w+)\}")

@@ -35,7 +35,8 @@ _DELETES = re.compile(rf"\b(?:delete|setDelete)\b\s*\(?\s*(?:{_OPENS}\(\s*)?({_S
 _RECURSES = re.compile(rf"\b(?:file|File)\(\s*({_STRINGS})\s*\)\.(?:delete|deleteRecursively|deleteDir)\(")
 _STARTS = re.compile(rf"\bcommandLine\b\s*\(?\s*(?:listOf\(|\[)?\s*({_STRINGS})")
 _EACH = re.compile(_STRING)
-_COMMENT = re.compile(r"^\s*//[^\n]*|/\*.*?\*/", re.DOTALL | re.MULTILINE)
+# A text is none, though `"**/*.csv"` looks like one; one that nothing ends goes to the end.
+_COMMENT = re.compile(rf"({_STRING})|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 
 
 def gradle_tasks(call: Invocation, operands: Sequence[Value]) -> None:
@@ -48,7 +49,7 @@ def gradle_tasks(call: Invocation, operands: Sequence[Value]) -> None:
                 text, path = text_of(base, posixpath.join(folder, file), call.context.place)
                 if text is None or path is None:
                     continue
-                blocks = _blocks(_COMMENT.sub("", text), [name.rpartition(":")[2] for name in named])
+                blocks = _blocks(_COMMENT.sub(r"\1", text), [name.rpartition(":")[2] for name in named])
                 lines = list(dict.fromkeys(line for block in blocks for line in _lines(block)))
                 if lines:
                     call.reading.path(Value(text=path, head=path, source=file), Access.EXECUTE)
