@@ -37,6 +37,12 @@ def test_tasks_of_gradle(task):
         assert decided("./gradlew wipe", {file: task.replace("@@", "build")}) is Decision.ALLOW
 
 
+@pytest.mark.parametrize("before", ['val a = "**/*.csv"', "def a = '/*'", 'val a = "https://x.example/a" // see "b"'])
+def test_what_looks_like_a_comment_in_a_text_is_none(before):
+    task = before + '\ntasks.register("wipe") { doLast { delete("data") } }\nval z = "*/"\n'
+    assert decided("./gradlew wipe", {"build.gradle": task}) is Decision.ESCALATE
+
+
 def test_a_task_of_gradle_that_an_inner_project_has():
     said = {"app/build.gradle.kts": 'tasks.clean { delete("data") }\n'}
     assert decided("./gradlew :app:clean", said) is Decision.ESCALATE
