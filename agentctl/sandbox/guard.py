@@ -17,7 +17,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 from agentctl.errors import ToolError
-from agentctl.sandbox.guarded import GIT, NAMES, appeared, candidates, is_directory
+from agentctl.sandbox.guarded import appeared, candidates, is_directory
+from agentctl.sandbox.names import GIT, NAMES
 from agentctl.sandbox.register import Entering, Register
 
 __all__ = ["Copies", "Guard"]

@@ -8,61 +8,11 @@ from typing import Final
 
 from agentctl.linked import OF_TREE, POINTER, linked, text
 from agentctl.sandbox.gitlinks import gitlinks, indices
+from agentctl.sandbox.names import FIRST, GIT, NAMES
 from agentctl.sandbox.places import is_within, listed
 
-__all__ = ["GIT", "NAMES", "appeared", "candidates", "is_directory", "present"]
+__all__ = ["appeared", "candidates", "is_directory", "present"]
 
-# Relative to a workspace root.
-NAMES: Final = (
-    ".git",  # what is in a directory of this name is named below; a file or a link leads to another repository
-    ".shield.yaml",
-    ".git/hooks",
-    ".git/config",
-    ".git/config.worktree",
-    ".git/commondir",
-    ".git/info/attributes",
-    ".claude/settings.json",
-    ".claude/settings.local.json",
-    ".claude/hooks",
-    ".claude/agents",
-    ".claude/commands",
-    ".claude/skills",
-    ".codex",
-    ".cursor/hooks.json",
-    ".cursor/mcp.json",
-    ".cursor/rules",
-    ".gemini/settings.json",
-    ".github/hooks",
-    ".github/copilot-instructions.md",
-    ".kiro",
-    ".mcp.json",
-    ".githooks",
-    ".husky",
-    ".devcontainer",
-    ".devcontainer.json",
-    ".zed",
-    ".vscode/settings.json",
-    ".vscode/tasks.json",
-    ".vscode/launch.json",
-    ".vscode/mcp.json",
-    ".windsurf",
-    ".idea/runConfigurations",
-    ".envrc",
-    ".exrc",
-    ".nvimrc",
-    ".nvim.lua",
-    ".vimrc",
-    ".dir-locals.el",
-    ".cursorrules",
-    ".windsurfrules",
-    "AGENTS.md",
-    "CLAUDE.md",
-    "CLAUDE.local.md",
-    "GEMINI.md",
-    "IDENTITY.md",
-    "SOUL.md",
-)
-GIT: Final = ".git"
 # Of a submodule's repository.
 _OF_MODULE: Final = ("hooks", "config", "config.worktree", "commondir", "info/attributes")
 _MANY: Final = 2_000  # directories of submodules; of more, all of them as one
@@ -78,7 +28,6 @@ _PLAIN: Final = re.compile(
 _WORK_TREE: Final = re.compile(r"^\s*worktree\s*=\s*([^\"\\\n;#]+)$", re.MULTILINE)
 _HOOKS_PATH: Final = re.compile(r"^[^\n#;]*\bhookspath\s*=\s*\"?([^\"\n]+)", re.IGNORECASE | re.MULTILINE)
 _INCLUDED: Final = re.compile(r"^[^\n#;]*\bpath\s*=\s*\"?([^\"\n]+)", re.IGNORECASE | re.MULTILINE)
-_FIRST: Final = frozenset(name.partition("/")[0] for name in NAMES)
 
 
 def present(root: str) -> list[str]:
@@ -96,7 +45,7 @@ def candidates(root: str) -> list[str]:
 
     Only what lies in the workspace, and what is lent to it: the rest is not writable.
     """
-    first = {name: os.path.lexists(os.path.join(root, name)) for name in _FIRST}
+    first = {name: os.path.lexists(os.path.join(root, name)) for name in FIRST}
     found = [os.path.join(root, name) for name in NAMES if first[name.partition("/")[0]]]
     further: list[str] = []
     if first[GIT]:

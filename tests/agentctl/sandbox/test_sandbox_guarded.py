@@ -6,6 +6,9 @@ import time
 
 import pytest
 
+from agentctl.sandbox.names import NAMES
+from shield.facts import fixed
+
 PLAIN = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n"
 
 
@@ -51,7 +54,11 @@ def test_a_new_hook_goes(inside, workspace):
 
 
 @pytest.mark.parametrize(
-    "name", [".claude/settings.json", ".mcp.json", ".cursor/hooks.json", "CLAUDE.md", ".git/commondir", ".codex"]
+    "name",
+    [
+        *(".claude/settings.json", ".mcp.json", ".cursor/hooks.json", "CLAUDE.md", ".git/commondir", ".codex"),
+        *(".mise.toml", "lefthook.yml", ".opencode/plugin", ".agents/skills", ".roo/rules-code"),
+    ],
 )
 def test_what_appears_is_moved_aside_and_told(inside, workspace, name):
     answer = inside(f"mkdir -p $(dirname {name}); echo evil > {name}; echo kept > kept; cat {name}")
@@ -61,6 +68,25 @@ def test_what_appears_is_moved_aside_and_told(inside, workspace, name):
     assert (workspace / "kept").exists()
     folder = answer.note.partition("what was moved aside is in ")[2].partition(",")[0]
     assert inside(f"cat {folder}/* {folder}/*/*", "none").stdout == "evil\n"
+
+
+# What the policy asks about and the sandbox lets be, each with what it does instead.
+LET_BE = {
+    ".claude/settings*.json": "the two that Claude Code reads are named",
+    ".continue/config.*": "its three forms are named",
+    ".roo/rules*": "its modes are named",
+    ".opencode": "what it obeys is named: it keeps `node_modules` beside that",
+    ".idea/workspace.xml": "an editor that is open writes it all the time: to put it back would be in its way",
+    ".vs": "as that one",
+    ".direnv": "holds whole environments, made by what `.envrc` says",
+}
+
+
+@pytest.mark.parametrize("category", ["vcs_hook", "host_config", "agent_instruction", "workspace_policy"])
+def test_what_the_policy_asks_about_the_sandbox_keeps(category):
+    known = set(fixed.ANYWHERE[category])
+    missed = {asked for asked in known if not any(f"{asked}/".startswith(f"{name}/") for name in NAMES)}
+    assert missed == known & LET_BE.keys()
 
 
 def test_a_directory_that_becomes_a_link_is_moved_aside(inside, workspace):

@@ -1,0 +1,48 @@
+"""Names in a workspace whose content a program obeys that the user starts later, outside: hooks, agents' settings and
+instructions, what editors and shells read of the folder that they are opened in.
+
+What the project's own tools read (`.npmrc`, a Makefile) is not among them: that is the work itself, as its code is.
+"""
+
+from typing import Final
+
+__all__ = ["FIRST", "GIT", "NAMES"]
+
+GIT: Final = ".git"
+
+# Relative to a workspace root; a folder stands for all that is in it.
+_TABLE: Final = """
+.git, .git/hooks, .git/config, .git/config.worktree, .git/commondir, .git/info/attributes, .hg/hgrc
+.githooks, .git-hooks, .husky, .huskyrc, .huskyrc.js, .huskyrc.json, .huskyrc.yaml, .huskyrc.yml, .overcommit.yml
+.pre-commit-config.yaml, prek.toml, captainhook.json, grumphp.yml, lefthook.yml, lefthook.yaml, lefthook.json
+lefthook.toml, lefthook-local.yml, .lefthook, .lefthook.yml, .lefthook.toml, .lefthook-local.yml
+.shield.yaml
+.claude/settings.json, .claude/settings.local.json, .claude/hooks, .claude/agents, .claude/commands, .claude/skills
+.claude/plugins, .claude/rules, .claude/output-styles, .claude/CLAUDE.md, .claude-plugin, CLAUDE.md, CLAUDE.local.md
+.codex, AGENTS.md, AGENTS.override.md, .agents/skills, IDENTITY.md, SOUL.md, WARP.md
+.cursor/hooks.json, .cursor/hooks, .cursor/mcp.json, .cursor/cli.json, .cursor/environment.json
+.cursor/permissions.json, .cursor/rules, .cursorrules
+.gemini/settings.json, .gemini/commands, .gemini/extensions, GEMINI.md, .qwen/settings.json, .qwen/hooks, QWEN.md
+.github/hooks, .github/copilot-instructions.md, .github/instructions, .github/agents, .github/chatmodes
+.github/prompts, .github/skills, .github/extensions, .github/lsp.json, .github/plugin
+.kiro, .mcp.json, mcp.json, .windsurf, .windsurfrules, .aider.conf.yml, .amp/settings.json, .amazonq/cli-agents
+.amazonq/mcp.json, .amazonq/rules, .augment/rules, .augment-guidelines, .clinerules, .crush.json, crush.json, CRUSH.md
+.continue/config.json, .continue/config.yaml, .continue/config.ts, .continue/mcpServers, .continue/prompts
+.continue/rules, .factory/hooks, .factory/mcp.json, .factory/settings.json, .goosehints, .goosehints.local, .junie
+.kilocode/mcp.json, .kilocode/rules, .opencode/agent, .opencode/agents, .opencode/command, .opencode/commands
+.opencode/plugin, .opencode/plugins, .opencode/skill, .opencode/skills, .opencode/tool, .opencode/tools
+.opencode/opencode.json, .opencode/opencode.jsonc, opencode.json, opencode.jsonc, .openhands/pre-commit.sh
+.openhands/setup.sh, .openhands/microagents, .roo/mcp.json, .roo/rules, .roo/rules-code, .roo/rules-architect
+.roo/rules-ask, .roo/rules-debug, .roomodes, .roorules, .rules, .trae/mcp.json, .trae/rules, .emdash.json, .superset
+conductor.json
+.devcontainer, .devcontainer.json, .devfile.yaml, devfile.yaml, .gitpod.yml, .gitpod.Dockerfile, .replit, replit.nix
+.idx/dev.nix, .codesandbox/tasks.json, .zed
+.vscode/settings.json, .vscode/tasks.json, .vscode/launch.json, .vscode/mcp.json, .vscode/extensions.json
+.vscode/c_cpp_properties.json, .vscode/cmake-kits.json, .idea/runConfigurations, .idea/externalDependencies.xml
+.idea/tools, .idea/watcherTasks.xml, .idea/startup.xml, .run, .fleet/run.json, .helix/config.toml
+.helix/languages.toml, .nova/Tasks, .exrc, .nvimrc, .nvim.lua, .lvimrc, .vimrc, .dir-locals.el, .dir-locals-2.el
+.envrc, .autoenv, .autoenv.zsh, .rvmrc, .powrc, .rtx.toml, mise.toml, .mise.toml, mise.local.toml, .mise.local.toml
+mise/config.toml, .mise/config.toml, .config/mise, mise-tasks, .mise-tasks
+"""
+NAMES: Final = tuple(_TABLE.replace(",", " ").split())
+FIRST: Final = frozenset(name.partition("/")[0] for name in NAMES)
