@@ -81,6 +81,14 @@ def test_settings_of_empty_lines_are_read():
     assert [fact.host for fact in facts("git push origin main", files).hosts] == ["git.example"]
 
 
+@pytest.mark.parametrize("line", ["{}", "{}x", "[core]{}\\", "x = a{}b", "x{}\\", "# {}\\"])
+@pytest.mark.parametrize("told", ["git status", "git branch -d fix"])
+def test_settings_of_many_blanks_are_read(line, told):
+    content = ('[remote "origin"]\n' + line.format(" " * 60_000)).encode()
+    files = {".git/config": MadeFile(content=content), ".git/HEAD": MadeFile(content=b"ref: refs/heads/main\n")}
+    assert facts(told, files).commands
+
+
 def test_a_host_of_marks_is_none():
     assert host_fact("http://a" + "\u0f73" * 20_000 + ".com/") is None
 

@@ -18,8 +18,8 @@ __all__ = ["keeps_merged"]
 
 _HEADS = "refs/heads/"
 _HERE = "."
-_SECTION = re.compile(r'[ \t]*\[([A-Za-z]+)(?:[ \t]+"([^"\\\r\n]*)")?\][ \t]*\r?')
-_KEY = re.compile(r"[ \t]*([A-Za-z][A-Za-z0-9-]*)[ \t]*=[ \t]*(.*?)[ \t]*\r?")
+_SECTION = re.compile(r'[ \t]*+\[([A-Za-z]++)(?:[ \t]++"([^"\\\r\n]*+)")?\][ \t]*+\r?')
+_KEY = re.compile(r"[ \t]*+([A-Za-z][A-Za-z0-9-]*+)[ \t]*+=([^\n]*)")
 _BRANCH = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*")
 _REMOTE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _FETCHED = re.compile(r"\+?refs/heads/(?P<here>[^:]+):refs/remotes/(?P<remote>[^/:]+)/(?P<there>[^:]+)")
@@ -104,5 +104,5 @@ def _told(text: str) -> _Told:
         if section is not None:
             values = found.setdefault((section[1].lower(), section[2] or ""), {})
         elif key is not None:
-            values.setdefault(key[1].lower(), []).append(key[2])
+            values.setdefault(key[1].lower(), []).append(key[2].removesuffix("\r").strip(" \t"))
     return found

@@ -24,8 +24,8 @@ _ACTIVE_SETTING = re.compile(
 )
 # As git writes its lines; what else it takes for one (two sections in a line, a mark of the byte order) is not read.
 _LINE = re.compile(
-    r'[ \t]*(?:\[[A-Za-z][A-Za-z0-9-]*(?:[ \t]+"[^"\\\r\n]*")?\]|'
-    r"[A-Za-z][A-Za-z0-9-]*[ \t]*(?:=[^\\\r\n]*)?|[#;][^\r\n]*)?[ \t]*\r?"
+    r'[ \t]*+(?:\[[A-Za-z][A-Za-z0-9-]*+(?:[ \t]++"[^"\\\r\n]*+")?\]|'
+    r"[A-Za-z][A-Za-z0-9-]*+[ \t]*+(?:=[^\\\r\n]*+)?|[#;][^\r\n]*+)?[ \t]*+\r?"
 )
 # Lines that say where others are and what branches are called, whatever words that takes: `webhooks.git`, `fix-pager`.
 # What stands before `::` is a program (gitremote-helpers(7)).

@@ -9,7 +9,7 @@ __all__ = ["named_files"]
 
 # Not those of sections and keys that count as running something (`git_repository`).
 _FILE = re.compile(
-    r"^[ \t]*(?:\[[^\]\n]*\])?[ \t]*(?:ignorerevsfile|excludesfile|orderfile|skiplist|template|templatedir|file|"
+    r"^[ \t]*+(?:\[[^\]\n]*+\][ \t]*+)?(?:ignorerevsfile|excludesfile|orderfile|skiplist|template|templatedir|file|"
     r"signaturefile|cookiefile|sslcert|sslkey|sslcainfo|sslcapath|allowedsignersfile|revocationfile)"
     r"[ \t]*(?:=[ \t]*(?P<value>[^\n]*))?$",
     re.IGNORECASE | re.MULTILINE,
