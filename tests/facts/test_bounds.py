@@ -89,6 +89,13 @@ def test_settings_of_many_blanks_are_read(line, told):
     assert facts(told, files).commands
 
 
+def test_words_of_many_letters_and_blanks_are_read():
+    script = MadeFile(content=b"run --x=" + b"a" * 60_000 + b" - a" + b"a" * 60_000 + b"b\n")
+    assert facts("bash x.sh", {"x.sh": script}).commands
+    assert facts("just all", {"justfile": MadeFile(content=b'all a="' + b" " * 60_000 + b'":\n    true\n')}).commands
+    assert facts("just all", {"justfile": MadeFile(content=b"x := a" + b" " * 60_000 + b"b\nall:\n")}).commands
+
+
 def test_a_host_of_marks_is_none():
     assert host_fact("http://a" + "\u0f73" * 20_000 + ".com/") is None
 

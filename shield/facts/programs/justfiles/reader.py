@@ -18,7 +18,7 @@ _ASSIGNED = re.compile(r"(export\s+|unexport\s+)?([A-Za-z_][\w-]*)\s*:=\s*(.*)",
 _UNEXPORTED = re.compile(r"unexport\s+[A-Za-z_][\w-]*")
 _TAKEN_IN = re.compile(r"(import|mod)\??\s+(?:([\w-]+)\s*)?(?:\"([^\"]*)\"|'([^']*)')?")
 _TAKES_IN = re.compile(r"(?:import|mod)\??\s+(?!\S+\s*:(?!:))")
-_COMMENT = re.compile(r"(?:\A|\s+)#.*\Z")
+_COMMENT = re.compile(r"(?:\A|(?<!\s)\s++)#.*\Z")
 _SET = re.compile(r"set\s+([\w-]+)(?:\s*:=\s*(.*))?", re.DOTALL)
 # Settings that change nothing of what runs.
 _IDLE = frozenset(
