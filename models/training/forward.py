@@ -19,9 +19,10 @@ __all__ = ["distances", "halved", "logits", "margins", "padded", "require_warm",
 _PADDED = -1e9  # added to the score of a padded key: its share of attention is exactly 0
 
 
-def logits(model: DebertaV2ForSequenceClassification, tokens: torch.Tensor) -> torch.Tensor:
-    """What `model` says of each text, `[texts, labels]`; `tokens` as of `padded`."""
-    with halved(tokens.device, training=model.training):
+def logits(model: DebertaV2ForSequenceClassification, tokens: torch.Tensor, *, roughly: bool = False) -> torch.Tensor:
+    """What `model` says of each text, `[texts, labels]`; `tokens` as of `padded`. `roughly`: as exactly as for training
+    is enough."""
+    with halved(tokens.device, training=model.training or roughly):
         hidden = _encoded(model, tokens, first=True)
         return model.classifier(model.dropout(model.pooler(hidden))).float()
 
@@ -48,8 +49,11 @@ def _halving() -> bool:
     return "avx512_bf16" in flags or "amx_bf16" in flags
 
 
-def margins(model: DebertaV2ForSequenceClassification, ids: Sequence[Sequence[int]], size: int = 64) -> list[float]:
-    """The attack logit less the other one, for each text's token ids."""
+def margins(
+    model: DebertaV2ForSequenceClassification, ids: Sequence[Sequence[int]], size: int = 64, *, roughly: bool = False
+) -> list[float]:
+    """The attack logit less the other one, for each text's token ids. `roughly`: to choose texts by, not to say what
+    the model is worth."""
     device = next(model.parameters()).device
     order = sorted(range(len(ids)), key=lambda place: len(ids[place]))
     found = [0.0] * len(ids)
@@ -57,7 +61,7 @@ def margins(model: DebertaV2ForSequenceClassification, ids: Sequence[Sequence[in
     with torch.inference_mode():
         for start in range(0, len(order), size):
             places = order[start : start + size]
-            said = logits(model, padded([ids[place] for place in places]).to(device))
+            said = logits(model, padded([ids[place] for place in places]).to(device), roughly=roughly)
             for place, margin in zip(places, (said[:, 1] - said[:, 0]).tolist(), strict=True):
                 found[place] = margin
     return found

@@ -23,7 +23,7 @@ def mistaken(rows: Sequence[Row], vocabulary: Vocabulary, model: DebertaV2ForSeq
             kinds.setdefault(row.kind, []).append(row)
     found = []
     for kind, harmless in kinds.items():
-        said = margins(model, vocabulary.encoded(harmless, 128))
+        said = margins(model, vocabulary.encoded(harmless, 128), roughly=True)
         worst = sorted(range(len(harmless)), key=lambda place: -said[place])[: int(MISTAKEN * len(harmless))]
         found += [replace(harmless[place], family=f"mistaken-{kind}") for place in worst]
     return found

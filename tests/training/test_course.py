@@ -158,7 +158,7 @@ def test_the_harmless_texts_that_an_encoder_mistakes_most_are_found_by_kind(begu
     assert [row.kind for row in found] == ["code"] * 3 + ["prose"] * 3
     for kind in ("code", "prose"):
         harmless = [row for row in pool if row.kind == kind and not row.label]
-        said = margins(model, [vocabulary.encode(row.text, kind, 128) for row in harmless])
+        said = margins(model, [vocabulary.encode(row.text, kind, 128) for row in harmless], roughly=True)
         worst = sorted(range(len(harmless)), key=said.__getitem__)[-3:]
         assert {row.text for row in found if row.family == f"mistaken-{kind}"} == {harmless[at].text for at in worst}
 
