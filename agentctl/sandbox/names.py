@@ -43,6 +43,13 @@ conductor.json
 .helix/languages.toml, .nova/Tasks, .exrc, .nvimrc, .nvim.lua, .lvimrc, .vimrc, .dir-locals.el, .dir-locals-2.el
 .envrc, .autoenv, .autoenv.zsh, .rvmrc, .powrc, .rtx.toml, mise.toml, .mise.toml, mise.local.toml, .mise.local.toml
 mise/config.toml, .mise/config.toml, .config/mise, mise-tasks, .mise-tasks
+.cargo-husky/hooks, .hk.pkl, .huskyrc.cjs, .lefthook.json, .rusty-hook.toml, hk.pkl, lefthook.jsonc
+.arcconfig, .gclient, .gitreview, .pijul, .repo, .sl, _darcs
+.autoenv.sh, .bsp, .codebuff, .crush, .externalToolBuilders, .hie-bios, .lapce/settings.toml, .loadrc, .neoconf.json
+.nvim, .ondirrc, .pi, .rovodev, .shadowenv.d, .tmuxinator.yml, .tmuxp.yaml, .vscode/sftp.json, codebuff.json
+gemini-extension.json, hie.yaml, .local.vimrc, .vimrc.local, _vimrc_local.vim
+.agent.md, .trae/project_rules.md, .zencoder, GROK.md, IFLOW.md, JULES.md, copilot-instructions.md
+firebender.json, replit.md
 """
 NAMES: Final = tuple(_TABLE.replace(",", " ").split())
 FIRST: Final = frozenset(name.partition("/")[0] for name in NAMES)

@@ -1,7 +1,8 @@
 """Every action type there is: its payload fields with their roles, its least operations, its least tier.
 
-Schemas find roles, they do not refuse: an unknown field is kept, hashed and judged by its name and value. A type that
-is not in the table, and every `mcp:` tool, has every operation and least tier 3; nothing it says of itself lowers that.
+Schemas find roles, they do not refuse: an unknown field is kept, hashed and judged by its name and value, and where
+that does not say all that it changes, the action is unknown. A type that is not in the table, and every `mcp:` tool,
+has every operation and least tier 3; nothing it says of itself lowers that.
 """
 
 from collections.abc import Mapping
@@ -196,7 +197,7 @@ _TABLE: tuple[_Row, ...] = (
         (("content", "value"),),
         (),
     ),
-    ("memory_search", "memory read", {"query": _TEXT, "key": _NAME}, (("query",),), ()),
+    ("memory_search", "memory read", {"query": _TEXT, "key": _NAME, "limit": _NUMBER}, (("query",),), ()),
     (
         "create_schedule",
         "schedule",
@@ -218,7 +219,7 @@ _TABLE: tuple[_Row, ...] = (
     ("delete_event", "schedule delete", _EVENT, (("title", "id"),), ()),
     ("create_agent", "agent", _TEAM, (("task", "instruction", "content"),), ()),
     ("agent_message", "agent message", _TEAM, (("task", "instruction", "content"),), ()),
-    ("agent_status", "agent read", {}, (), ()),
+    ("agent_status", "agent read", {"agent": _NAME}, (), ()),
     ("agent_result", "agent message", _TEAM, (("task", "instruction", "content"),), ()),
     ("clipboard_read", "read", {}, (), ()),
     ("clipboard_write", "write", {}, (), ()),
@@ -237,8 +238,8 @@ _TABLE: tuple[_Row, ...] = (
         (("path",),),
         (),
     ),
-    ("load_tools", "meta", {}, (), ()),
-    ("load_skills", "meta", {}, (), ()),
+    ("load_tools", "meta", {"name": _NAME, "names": _NAMES, "query": _TEXT}, (), ()),
+    ("load_skills", "meta", {"name": _NAME, "names": _NAMES, "query": _TEXT}, (), ()),
 )
 
 _TYPES: Mapping[str, ActionType] = MappingProxyType(

@@ -87,9 +87,13 @@ ANYWHERE: dict[str, tuple[str, ...]] = {
 lefthook.yaml, .overcommit.yml, .git-hooks, .huskyrc, .huskyrc.js, .huskyrc.json, .lefthook, .lefthook-local.yml
 .lefthook.toml, captainhook.json, .huskyrc.yaml, .huskyrc.yml
 grumphp.yml, lefthook-local.yml, lefthook.json, lefthook.toml, prek.toml
+.cargo-husky/hooks, .hk.pkl, .huskyrc.cjs, .lefthook.json, .rusty-hook.toml, hk.pkl, lefthook.jsonc
 """),
     # All of `.git`: a `HEAD`, a gitlink file or a directory moved there makes another repository of the place.
-    "vcs_config": places(".git, .hg, .jj, .gitmodules, .gitattributes, .lfsconfig, .svn, .bzr, .fossil-settings"),
+    "vcs_config": places("""
+.git, .hg, .jj, .gitmodules, .gitattributes, .lfsconfig, .svn, .bzr, .fossil-settings, .pijul, .repo, .sl, _darcs
+.arcconfig, .gclient, .gitreview
+"""),
     "ci": places("""
 .github/workflows, .github/actions, .github/dependabot.yml, .gitlab-ci.yml, .gitlab, .circleci, .travis.yml
 .azure-pipelines, azure-pipelines.yml, .drone.yml, .woodpecker, .woodpecker.yml, .buildkite, .forgejo/workflows
@@ -100,6 +104,10 @@ grumphp.yml, lefthook-local.yml, lefthook.json, lefthook.toml, prek.toml
 .github/renovate.json, .github/renovate.json5, .screwdriver, .semaphore, .shippable.yml
 .tekton, .woodpecker.yaml, .zuul.yaml, azure-pipelines.yaml, bitrise.yml, buildspec.yml, buildspec.yaml
 cloudbuild.yml, codefresh.yml, codemagic.yaml, renovate.json, screwdriver.yaml, shippable.yml, wercker.yml, zuul.d
+.circleci.yml, .do/app.yaml, .ebextensions, .github/settings.yaml, .github/settings.yml, .gitlab-ci
+.onedev-buildspec.yml, .pipelines, .platform.app.yaml, .sourcehut.yml, .vela.yaml, .vela.yml, .vsts-ci.yml, amplify.yml
+appspec.yaml, appspec.yml
+.github/copilot-setup-steps.yml, circle.yml, netlify.toml, render.yaml, screwdriver.yml, vercel.json
 """),
     "host_config": places("""
 .claude/settings*.json, .claude/hooks, .claude/commands, .claude/agents, .claude/skills, .claude-plugin, .codex
@@ -117,6 +125,9 @@ opencode.json, .aider.conf.yml, .continue/config.*, .windsurf/hooks.json, .amp/s
 .run, .trae/mcp.json, crush.json, devfile.yaml, opencode.jsonc, replit.nix, .idea/startup.xml
 .vscode/c_cpp_properties.json, .vscode/cmake-kits.json, .vs, .emdash.json, .superset, conductor.json, .rtx.toml
 mise/config.toml, mise-tasks, .mise-tasks, .rvmrc, .powrc, .github/extensions, .github/lsp.json, .github/plugin
+.bsp, .codebuff, .crush, .externalToolBuilders, .hie-bios, .neoconf.json, .nvim, .ondirrc, .pi, .rovodev, .shadowenv.d
+.tmuxinator.yml, .tmuxp.yaml, .vscode/sftp.json, codebuff.json, gemini-extension.json, hie.yaml
+.autoenv.sh, .loadrc, .lapce/settings.toml
 """),
     # By which a tool runs programs, loads plug-ins or fetches from elsewhere. Of the project's own build (a Makefile,
     # a `build.rs`, a `conftest.py`) nothing: that is the code which is being worked on.
@@ -134,6 +145,8 @@ ansible.cfg, .curlrc, .wgetrc, .ripgreprc, .ackrc, .ctags, .ctags.d, .sqliterc, 
 .github/prompts, .kilocode/rules, .openhands/microagents, .windsurf/rules, .windsurf/workflows, CRUSH.md
 .kiro/steering, .junie, .trae/rules, .augment/rules, .claude/rules, .claude/output-styles, .goosehints, .roomodes
 .rules, .roorules, .goosehints.local, .augment-guidelines, .github/skills, AGENTS.override.md
+GROK.md, IFLOW.md, copilot-instructions.md, firebender.json, .rovodev/instructions.md, .trae/project_rules.md
+.zencoder, JULES.md, replit.md, .agent.md
 CLAUDE.local.md, GEMINI.md, QWEN.md, WARP.md, .claude/CLAUDE.md
 """),
     "workspace_policy": places(".shield.yaml"),
@@ -176,6 +189,7 @@ ssh_host_*_key
     # The editors' are read by one that is started in the directory.
     "shell_startup": places("""
 sitecustomize.*, usercustomize.*, .exrc, .nvimrc, .nvim.lua, .lvimrc, .dir-locals.el, .dir-locals-2.el, *.code-workspace
+.local.vimrc, .vimrc.local, _vimrc_local.vim
 *.sublime-project
 """),
     "host_config": places(".mise.*.toml, mise.*.toml"),

@@ -12,6 +12,7 @@ from shield.facts.committed import is_committed, is_ignored
 from shield.facts.filesystem import FileKind, FileSystem, FileSystemUnknownError, Stat
 from shield.facts.guards import inside
 from shield.facts.logins import SETTINGS, holds_login
+from shield.facts.obeyed import Led, names_beneath, names_of, obeyed
 from shield.facts.place import Place
 from shield.facts.snapshot import Snapshot
 from shield.facts.written import UnknownPathError, normal, start_of, suspected
@@ -22,6 +23,7 @@ __all__ = ["Resolved", "path_fact", "resolve_path", "resolved_roots"]
 _MAX_LINKS = 40  # MAXSYMLINKS, linux/namei.h; macOS follows 32
 _MAX_STEPS = 8192
 _MAX_SIBLINGS = 10_000
+_CHANGING = frozenset((Access.WRITE, Access.DELETE))
 _ROOTS = "workspace roots"
 
 # Asked for at every component of every path: a member looked up in its class costs as much as a call.
@@ -111,6 +113,10 @@ def path_fact(
         names.append(found.entry)
         if access is Access.DELETE:
             within = within and inside(found.entry, roots)
+    led: tuple[Led, ...] = ()
+    if path is not None and within and access in _CHANGING:
+        led = obeyed(place, roots, lambda name: resolve_path(name, place, base=None, expand_tilde=False).path)
+        names += names_of(path, led)
     categories = categorise(path, names, found.stat, place, inside_workspace=within)
     if access is Access.READ and path is not None and path.rpartition("/")[2] in SETTINGS and holds_login(path, place):
         # whatever `git config` would make of it
@@ -130,15 +136,19 @@ def path_fact(
         symlink=found.symlink,
         recursive=recursive,
         categories=categories,
-        covers=_covers(found.lexical, path, access, place, roots) if recursive else frozenset(),
+        covers=_covers(found.lexical, path, access, place, roots, led) if recursive else frozenset(),
         source=source,
     )
 
 
-def _covers(lexical: str, path: str | None, access: Access, place: Place, roots: tuple[str, ...]) -> frozenset[str]:
+def _covers(
+    lexical: str, path: str | None, access: Access, place: Place, roots: tuple[str, ...], led: tuple[Led, ...]
+) -> frozenset[str]:
     changed = () if access in (Access.READ, Access.LIST) else roots
     names = (lexical,) if path in (None, lexical) else (lexical, path)
-    return covered(names, place, changed, filled=access is Access.WRITE)
+    found = covered(names, place, changed, filled=access is Access.WRITE)
+    beneath = names_beneath(path, led) if path is not None else []
+    return found | categorise(None, beneath, None, place, inside_workspace=False) if beneath else found
 
 
 def resolved_roots(place: Place) -> tuple[str, ...]:

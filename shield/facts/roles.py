@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from shield.actions.fields import Field, FieldRole, Kind, fits
 from shield.actions.registry import FIELDS_BY_NAME
 from shield.facts.finding import Finding
+from shield.facts.search_patterns import glob_places
 from shield.facts.text import pointer
 from shield.types import Access, Json, Operation
 
@@ -21,10 +22,21 @@ _MAIL = re.compile(r"[^\s@<>,;]+@[^\s@<>,;]+\.[^\s@<>,;]+")
 _FILE_NAME = re.compile(r"\.{0,2}[\w-][\w.-]*\.[A-Za-z0-9_]{1,12}|\.[A-Za-z][\w.-]*")
 _SHELL = re.compile(r"[|;&<>`]|\$\(|\s-{1,2}[A-Za-z]")
 _PROGRAM = re.compile(r"[A-Za-z0-9_./+-]+")
-# What tools of other agents send along with a command, without a change to what runs.
-_BESIDE_A_COMMAND = frozenset(
-    ("description", "explanation", "justification", "timeout", "timeout_ms", "background", "run_in_background")
+# What tools of other agents send along, without a change to what is done; beside a command, beside what only reads.
+_BESIDE = frozenset(("description", "explanation", "justification", "note", "timeout", "timeout_ms", "timeout_s"))
+_BESIDE_A_COMMAND = _BESIDE | {"background", "run_in_background"}
+_BESIDE_READING = _BESIDE | {
+    *("case_sensitive", "context", "encoding", "end_line", "head_limit", "ignore_case", "limit", "line_numbers"),
+    *("max_length", "max_results", "multiline", "offset", "output_mode", "prompt", "start_line"),
+}
+# What git is asked about; that none of it is an option is looked at where git is.
+_REVISIONS = frozenset(
+    ("base", "commit", "count", "head", "max_count", "ref", "rev", "revision", "since", "staged", "target", "until")
 )
+_READING = frozenset((Operation.READ, Operation.NETWORK))
+# Of fields that a type does not know, by name: those whose values are judged as what they are.
+_JUDGED = frozenset((FieldRole.PATH, FieldRole.URL, FieldRole.RECIPIENT, FieldRole.COMMAND))
+_SEARCHING = frozenset(("grep_files", "search_files"))
 _HOST_HEADERS = frozenset(("host", ":authority", "x-forwarded-host", "forwarded"))
 _METHOD_HEADERS = frozenset(("x-http-method-override", "x-http-method", "x-method-override"))
 
@@ -44,9 +56,30 @@ def read_fields(finding: Finding) -> None:
             _by_role(finding, known, value, source, stdin if isinstance(stdin, str) else None)
         else:
             _by_name(finding, name, value, source)
-            if finding.type.name == "execute_command" and name not in _BESIDE_A_COMMAND:
-                # `env`, `args`, `user`, `shell` …: the line alone no longer says what runs.
-                finding.unknown.append(f"what the field at {source} changes about the command is not known")
+            if finding.type.known and not _changes_nothing(finding, name, value):
+                # `env` and `user` of a command, `mode` and `on_save` of a file, `data` and `verify` of a request: what
+                # the fields of the type say is no longer all that is done.
+                finding.unknown.append(f"what the field at {source} changes about the action is not known")
+
+
+def _changes_nothing(finding: Finding, name: str, value: Json) -> bool:
+    """Whether a field that the type does not know adds nothing to the action but what its own facts say of it."""
+    kind, field = finding.type, FIELDS_BY_NAME.get(name.lower())
+    # What is not asked for is not done; of a request, `verify: false` takes something away.
+    if value is None or (value is False and Operation.NETWORK not in kind.operations):
+        return True
+    if isinstance(value, dict):
+        return False
+    if kind.name == "execute_command":
+        return name in _BESIDE_A_COMMAND and not isinstance(value, list)
+    if field is not None and field.role in _JUDGED and fits(value, field.kind):
+        return Operation.META not in kind.operations  # what loads tools does more with a file than read it
+    if field is not None and field.role is FieldRole.PATTERN and fits(value, field.kind):
+        return kind.name in _SEARCHING
+    if kind.name.startswith("git_") and kind.operations <= _READING:
+        return name in _REVISIONS or name in _BESIDE
+    beside = _BESIDE_READING if kind.operations <= _READING else _BESIDE
+    return name in beside and not isinstance(value, list)
 
 
 def _strings(value: Json, source: str) -> list[tuple[str, str]]:
@@ -71,11 +104,16 @@ def _by_role(finding: Finding, field: Field, value: Json, source: str, stdin: st
     elif field.role is FieldRole.RECIPIENT:
         for name, at in strings:
             finding.reach(name, at)
-    elif field.role is FieldRole.PATTERN and finding.type.name == "search_files":
+    elif field.role is FieldRole.PATTERN and _is_glob(finding, source):
         for pattern, at in strings:
-            _pattern(finding, pattern, at)
+            glob_places(finding, pattern, at)
     elif field.role is FieldRole.TEXT and field.kind is Kind.OBJECT and isinstance(value, dict):
         _headers(finding, value, source)
+
+
+def _is_glob(finding: Finding, source: str) -> bool:
+    """Whether a pattern chooses files by their names; that of `grep_files` itself is looked for in them."""
+    return finding.type.name == "search_files" or (finding.type.name == "grep_files" and source != "/pattern")
 
 
 def _path(finding: Finding, field: Field, raw: str, source: str) -> None:
@@ -105,28 +143,6 @@ def _url(finding: Finding, url: str, source: str) -> None:
         finding.path(url, Access.READ, source)
     else:
         finding.host(url, source)
-
-
-def _pattern(finding: Finding, pattern: str, source: str) -> None:
-    """A glob that leaves the directory it starts in names that other place, too."""
-    parts = pattern.split("/")
-    if any(".." in part and "{" in part for part in parts):
-        finding.unknown.append(f"the pattern at {source} may lead anywhere")
-    if not pattern.startswith(("/", "~")) and ".." not in parts:
-        return
-    fixed = []
-    for part in parts:
-        if any(mark in part for mark in "*?[{"):
-            break
-        fixed.append(part)
-    rest = parts[len(fixed) :]
-    start = finding.action.payload.get("path", ".")
-    base = start if isinstance(start, str) else "."
-    raw = "/".join(fixed) or ("/" if pattern.startswith("/") else ".")
-    named = raw if raw.startswith(("/", "~")) else posixpath.join(base, raw)
-    finding.path(named, Access.LIST, source, recursive=True)
-    if ".." in rest or any("{" in part for part in rest):
-        finding.unknown.append(f"the pattern at {source} may lead anywhere")
 
 
 def _headers(finding: Finding, headers: Mapping[str, Json], source: str) -> None:

@@ -1,6 +1,7 @@
 """All facts of an action: what each field gives, and unknown or malformed wherever something is not as it should be."""
 
 import json
+import time
 from dataclasses import replace
 
 import pytest
@@ -124,6 +125,30 @@ def test_search_patterns_that_leave_their_directory() -> None:
     assert "credential" in _facts("search_files", pattern="~/.ssh/*").paths[0].categories
     assert _facts("search_files", pattern="*/../../../*").unknown
     assert not _facts("search_files", pattern="**/*.py").unknown
+
+
+def test_search_patterns_are_read_as_any_engine_may() -> None:
+    assert ("/etc", "list") in _seen(_facts("search_files", pattern="{/etc,x}/*"))
+    assert ("/home/user", "list") in _seen(_facts("search_files", pattern="{.,.}{.,.}/*"))
+    assert ("/home/user", "list") in _seen(_facts("search_files", pattern="\\.\\./*"))
+    assert _facts("search_files", pattern="{a,b}" * 33).unknown
+    assert _facts("search_files", pattern="{a,b}" * 9).unknown
+    assert not _facts("search_files", pattern="src/**/*.{js,ts}").unknown
+
+
+@pytest.mark.parametrize("opening", ["{", "{,", "{a}", "\\", "{{}", "}", "/{"])
+def test_a_long_pattern_takes_no_time(opening: str) -> None:
+    begun = time.process_time()
+    _facts("search_files", pattern=opening * (60_000 // len(opening)))
+    assert time.process_time() - begun < 2
+
+
+def test_a_field_that_the_type_does_not_know_is_unknown_unless_it_changes_nothing() -> None:
+    assert _facts("write_file", path="a", content="x", mode="4755").unknown
+    assert _facts("http_request", url="https://example.org/", data="x").unknown
+    assert _facts("notify", message="x", extra={"a": "b"}).unknown
+    assert not _facts("read_file", path="README.md", description="why").unknown
+    assert not _facts("git_log", ref=["main"]).unknown
 
 
 def test_recursive_where_the_tool_is() -> None:

@@ -1,0 +1,40 @@
+"""What a workspace's settings and links make of files is found in time that grows with what there is to read."""
+
+import time
+
+import pytest
+
+from shell_world import place, text
+from shield.facts.obeyed import obeyed
+from shield.facts.paths import path_fact, resolve_path, resolved_roots
+from shield.types import Access
+
+_GIT = {".git/HEAD": text("ref: refs/heads/main\n")}
+
+
+def _led(config: str) -> tuple[tuple[str, str], ...]:
+    here = place({**_GIT, ".git/config": text(config)})
+    return obeyed(here, resolved_roots(here), lambda name: resolve_path(name, here, base=None).path)
+
+
+def test_names_by_which_files_are_obeyed() -> None:
+    found = _led("[core]\n\thooksPath = tools/h\n[include]\n\tpath = ../shared\n")
+    assert ("/home/user/ws/tools/h", "/home/user/ws/.git/hooks") in found
+    assert ("/home/user/ws/shared", "/home/user/ws/.git/config") in found
+
+
+def test_what_lies_outside_or_includes_itself_adds_nothing() -> None:
+    assert _led("[include]\n\tpath = ~/.gitconfig.work\n\tpath = config\n[core]\n\thooksPath = .\n") == ()
+
+
+def test_reading_is_nothing_special() -> None:
+    here = place({**_GIT, ".git/config": text("[core]\n\thooksPath = h\n"), "h/pre-commit": text("x")})
+    assert not path_fact("h/pre-commit", Access.READ, here, base="/home/user/ws").categories & {"vcs_hook"}
+    assert "vcs_hook" in path_fact("h/pre-commit", Access.WRITE, here, base="/home/user/ws").categories
+
+
+@pytest.mark.parametrize("opening", ["[", " ", "[a]", "path=", "\t", "path = \n", "\\\n", '"', "[include]path=x\n"])
+def test_long_settings_take_no_time(opening: str) -> None:
+    begun = time.process_time()
+    _led(opening * (60_000 // len(opening)))
+    assert time.process_time() - begun < 2
