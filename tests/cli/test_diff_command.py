@@ -213,7 +213,7 @@ def test_a_log_over_two_policies(world, folder):
 def test_what_was_decided_otherwise_then_is_said(world, folder):
     home, bench = world
     bench.rules = load_policy("baseline", shipped_shelf())
-    log, _ = record(world, {"path": "a.txt", "extra": True}, {"path": "/etc/hosts"})
+    log, _ = record(world, {"path": "a.txt"}, {"path": "/etc/hosts"})
     words = ("plain.yaml", "plain.yaml", "--log", str(log), "--workspace", str(bench.workspace), "--home", str(folder))
     done = run(folder, *words, "--format", "text", env={"SHIELD_HOME": home.path})
     assert done.exit_code == 0
