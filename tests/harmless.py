@@ -64,7 +64,7 @@ class Act:
         return str(self.payload.get("command", f"{self.type} {self.payload}"))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Session:
     """One recorded piece of work, its calls in order."""
 
@@ -149,7 +149,8 @@ def sessions() -> tuple[Session, ...]:
         data = yaml.safe_load(path.read_text(encoding="utf-8"))
         programs = INSTALLED | set(data["programs"].split())
         calls = [_parted(line) for line in data["calls"]]
-        edited = {words: f"{data['files'].get(words, '')}old\n" for _, _, tool, words in calls if tool == "edit"}
+        edited = {words: data["files"].get(words, "") for _, _, tool, words in calls if tool == "edit"}
+        edited = {path: text if "old" in text else f"{text}old\n" for path, text in edited.items()}
         files = _world(
             {**data["files"], **edited, "run": data["run"], "committed": data.get("committed", "")}, programs
         )
