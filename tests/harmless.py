@@ -18,7 +18,7 @@ from shield.policy.load import load_policy, load_text
 from shield.policy.set import PolicySet
 from shield.policy.shelf import shipped_shelf
 from shield.policy.world import HOME, NOW, WORKSPACE, made_place
-from shield.types import ActionRequest, Facts, Tier, Verdict
+from shield.types import ActionRequest, Facts, Isolation, Tier, Verdict
 
 CORPORA = Path(__file__).parent / "corpora"
 # What a developer's machine has besides a plain Linux.
@@ -28,6 +28,10 @@ javac just lscpu mix mvn mypy ninja nproc poetry psql rake redis-cli rev rspec r
 terraform tox tput twine uuidgen vmstat yq zgrep zig zip
 """
 INSTALLED = PLAIN_PROGRAMS | frozenset(_NAMES.split())
+# Whether a call is asked about at `confined` and at `none`, as it was marked before it was judged: goes ahead, goes ahead
+# where the sandbox confines it, is asked always.
+MARKS = {"gg": (False, False), "ga": (False, True), "aa": (True, True)}
+_SCRIPT = "#!/bin/sh\nls # old\n"
 _PACKS = b"version: 1\nname: packs\nextends: [default, cloud, databases, git, kubernetes, supply-chain]\n"
 # A commit message, a note, a comment … that holds a text; in every one it is data.
 _AS_COMMAND = {
@@ -43,7 +47,8 @@ _AS_COMMAND = {
 
 @dataclass(frozen=True, kw_only=True)
 class Act:
-    """`share` is how much of a day's commands this is, of 1. `at` is the second of its session."""
+    """`share` is how much of a day's commands this is, of 1. `at` is the second of its session, `mark` what a sensible
+    user wants: see `MARKS`."""
 
     type: str
     payload: Mapping[str, Any]
@@ -52,19 +57,21 @@ class Act:
     asked: str | None = None
     share: float = 0.0
     at: int = 0
+    mark: str | None = None
 
     @property
     def text(self) -> str:
         return str(self.payload.get("command", f"{self.type} {self.payload}"))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Session:
     """One recorded piece of work, its calls in order."""
 
     name: str
     about: str
     calls: tuple[Act, ...]
+    left: Mapping[str, str]
 
     @property
     def hours(self) -> float:
@@ -79,10 +86,10 @@ def policy(name: str) -> PolicySet:
     return load_policy(name, shipped_shelf())
 
 
-def judge(act: Act, name: str = "default") -> tuple[Verdict, Facts]:
+def judge(act: Act, name: str = "default", *, isolation: Isolation = Isolation.CONFINED) -> tuple[Verdict, Facts]:
     """As `shield check --max-tier 0 --isolation confined` does."""
     request = ActionRequest(id="x", action=make_action(act.type, dict(act.payload), WORKSPACE))
-    place = replace(made_place(), files=act.files)
+    place = replace(made_place(), files=act.files, isolation=isolation)
     now = int(NOW.timestamp() * 1000)
     return dry_run(request, place, policy(name), agent="agent", now_ms=now, max_tier=Tier.POLICY, monotonic=lambda: 0.0)
 
@@ -135,20 +142,33 @@ def tools() -> Iterator[Act]:
 
 
 def sessions() -> tuple[Session, ...]:
-    """Every file of `corpora/work`. A call is `SECOND TOOL WORDS`; what the session's edits replace is there."""
+    """Every file of `corpora/work`. A call is `SECOND [MARK] TOOL WORDS`; what the session's edits replace is there, and
+    `left` says why a call is judged other than it is marked, by the second at which it comes."""
     found = []
     for path in sorted((CORPORA / "work").glob("*.yaml")):
         data = yaml.safe_load(path.read_text(encoding="utf-8"))
         programs = INSTALLED | set(data["programs"].split())
-        edited = {line.split(" ", 2)[2]: "old\n" for line in data["calls"] if line.split(" ", 2)[1] == "edit"}
-        files = _world({**data["files"], **edited, "run": data["run"]}, programs)
-        calls = tuple(_call(line, files, path.stem) for line in data["calls"])
-        found.append(Session(name=path.stem, about=data["about"], calls=calls))
+        calls = [_parted(line) for line in data["calls"]]
+        edited = {words: data["files"].get(words, "") for _, _, tool, words in calls if tool == "edit"}
+        edited = {path: text if "old" in text else f"{text}old\n" for path, text in edited.items()}
+        files = _world(
+            {**data["files"], **edited, "run": data["run"], "committed": data.get("committed", "")}, programs
+        )
+        acts = tuple(_call(at, mark, tool, words, files, path.stem) for at, mark, tool, words in calls)
+        left = {str(at): reason for at, reason in data.get("left", {}).items()}
+        found.append(Session(name=path.stem, about=data["about"], calls=acts, left=left))
     return tuple(found)
 
 
-def _call(line: str, files: MadeFiles, group: str) -> Act:
-    second, tool, words = (*line.split(" ", 2), "")[:3]
+def _parted(line: str) -> tuple[int, str | None, str, str]:
+    second, _, rest = line.partition(" ")
+    first, _, after = rest.partition(" ")
+    mark, rest = (first, after) if first in MARKS else (None, rest)
+    tool, _, words = rest.partition(" ")
+    return int(second), mark, tool, words
+
+
+def _call(at: int, mark: str | None, tool: str, words: str, files: MadeFiles, group: str) -> Act:
     pattern, _, where = words.rpartition(" ")
     kind, payload = {
         "$": ("execute_command", {"command": words}),
@@ -166,7 +186,7 @@ def _call(line: str, files: MadeFiles, group: str) -> Act:
     if payload is None:
         given = json.loads(words)
         kind, payload = (kind, given) if kind else (given["type"], given["payload"])
-    return Act(type=kind, payload=payload, files=files, group=group, at=int(second))
+    return Act(type=kind, payload=payload, files=files, group=group, at=at, mark=mark)
 
 
 def _read(name: str) -> Any:
@@ -180,7 +200,9 @@ def _world(entries: Mapping[str, Any], programs: frozenset[str] | set[str] = INS
     kept = tuple(entries.get("committed", "").split())
     made = {path: MadeFile(content=text.encode() if isinstance(text, str) else text) for path, text in texts.items()}
     made |= _repository({path: text for path, text in texts.items() if path.startswith(kept)} if kept else {})
-    made |= {path: MadeFile(content=b"#!/bin/sh\nls # old\n", mode=0o755) for path in entries.get("run", "").split()}
+    for path in entries.get("run", "").split():
+        text = texts.get(path, "")
+        made[path] = MadeFile(content=(text if text.startswith("#!") else _SCRIPT).encode(), mode=0o755)
     return MadeFiles(made, home=HOME, cwd=WORKSPACE, programs=frozenset(programs))
 
 

@@ -104,10 +104,11 @@ def test_the_share_that_needs_a_person_is_known():
 
 
 def test_recorded_work_asks_seldom():
-    """Seven sessions: how often a person is asked in each, and in an hour of work."""
+    """Seven sessions: how often a person is asked in each, and in an hour of work. Those with marks: see `test_marked_work`."""
     calls = asked = shell = shell_asked = 0
     hours = 0.0
-    for session in sessions():
+    recorded = [session for session in sessions() if session.calls[0].mark is None]
+    for session in recorded:
         assert 40 <= len(session.calls) <= 120
         assert all(one.at < other.at for one, other in zip(session.calls, session.calls[1:], strict=False))
         found = [(act, judge(act)[0].decision) for act in session.calls]
@@ -122,8 +123,8 @@ def test_recorded_work_asks_seldom():
     low, high = wilson(shell_asked, shell)
     print(f"in all {asked} of {calls} calls, {asked / hours:.1f} an hour of work in which an agent never waits;")
     print(f"{shell_asked} of {shell} commands, {shell_asked / shell:.1%} ({low:.1%} to {high:.1%})")
-    assert len(sessions()) >= 6
-    assert asked / len(sessions()) <= ASKS_A_SESSION
+    assert len(recorded) >= 6
+    assert asked / len(recorded) <= ASKS_A_SESSION
     assert asked / hours <= ASKS_AN_HOUR
 
 
