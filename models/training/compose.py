@@ -69,6 +69,11 @@ _NEEDS_A_DOCUMENT = (
     "dc_bare",
     "dc_leads",
     "ea_leads_light",
+    "eo_bare",
+    "eo_hurry",
+    "eo_politely",
+    "eo_reason_after",
+    "eo_todo",
 )
 # Leads that a user may type as well, for what they set aside is not their own.
 _TYPED = ("blunt_over",)

@@ -124,7 +124,7 @@ def test_rows_fit_a_window_and_show_no_mark(banks):
 
 
 def test_every_carrier_comes_clean_and_poisoned(banks):
-    clean = {row.family for row in islice(harmless(banks, Random(5)), 6_000)}
+    clean = {row.family for row in islice(harmless(banks, Random(5)), 12_000)}
     assert {carrier.family for carrier in banks.carriers} <= clean
 
 
