@@ -14,8 +14,9 @@ from shield.facts.shell.variables import INTEGER, OWN_VARIABLES, Attribute, Cont
 
 __all__ = ["Settings"]
 
-# Of the shell's own those that may hold anything: what they hold is not relied on.
-_FREE = frozenset(("REPLY", "MAPFILE", "OPTARG", "COLUMNS", "LINES", "HOSTNAME", "PS1", "PS2", "PS3", "BASH_REMATCH"))
+# Of the shell's own those that may hold anything: what they hold is not relied on, wherever it is read (`_` is
+# overwritten by every command that runs).
+_FREE = frozenset(("REPLY", "MAPFILE", "OPTARG", "COLUMNS", "LINES", "HOSTNAME", "PS1", "PS2", "PS3", "_"))
 _COUNTERS = frozenset(("SECONDS", "RANDOM", "OPTIND", "OPTERR"))
 _SYSTEM_PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
 _DEFAULT_IFS = " \t\n"
@@ -104,8 +105,10 @@ class Settings:
             self._path(content, state)
             return
         if name in OWN_VARIABLES or name == "BASH_REMATCH":
+            if isinstance(content, Secret):
+                state.doubt(f"a secret is kept in `{name}`")
             counter = isinstance(content, Number) or (isinstance(content, str) and bool(INTEGER.match(content)))
-            if name not in _FREE and not (name in _COUNTERS and counter):
+            if name not in _FREE and name != "BASH_REMATCH" and not (name in _COUNTERS and counter):
                 state.doubt(f"`{name}` is assigned")
             return
         kind = influence(name, content if isinstance(content, str) else None)

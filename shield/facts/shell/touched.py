@@ -3,6 +3,7 @@
 Facts are taken before anything runs. `mv a b && cat b/link` reads through a link that is not at `b` yet.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from shield.facts.programs.deciding import LED, decides
@@ -12,6 +13,7 @@ from shield.types import Access, CommandFact, Origin, PathFact, RunsCode
 
 __all__ = ["Touched", "rewritten"]
 
+_PYTHON = re.compile(r"python(?:3(?:\.\d+)?)?")
 _CHANGING = (Access.WRITE, Access.DELETE)
 _FOREIGN = (Origin.WORKSPACE, Origin.TEMP)
 # They put files of many names into a tree.
@@ -58,7 +60,9 @@ def rewritten(facts: Sequence[PathFact], commands: Sequence[CommandFact] = ()) -
         return []
     used = [fact for fact in facts if fact.access is Access.EXECUTE and fact.resolved is not None]
     found = [
-        fact.raw for fact in used if any(_changes(other, fact) for other in changed if other.source != fact.source)
+        fact.raw
+        for fact in used
+        if any(_changes(other, fact, sources) for other in changed if other.source != fact.source)
     ]
     for source, command in sources.items():
         written = [fact for fact in changed if fact.source != source and fact.access is Access.WRITE]
@@ -128,9 +132,20 @@ def _holds(change: PathFact, path: str | None) -> bool:
     return path == change.resolved or (change.recursive and f"{path}/".startswith(f"{change.resolved}/"))
 
 
-def _changes(other: PathFact, fact: PathFact) -> bool:
+def _changes(other: PathFact, fact: PathFact, sources: Mapping[str, CommandFact]) -> bool:
     """Whether writing `other` may change what `fact` runs: the file, or a module in the directory that is looked in."""
+    if _only_ends(other, fact, sources):
+        return False
     if _holds(other, fact.resolved):
         return True
     beneath = f"{other.resolved}".removeprefix(f"{fact.resolved}".rstrip("/") + "/")
     return beneath != other.resolved and may_shadow(beneath.split("/")[0])
+
+
+def _only_ends(other: PathFact, fact: PathFact, sources: Mapping[str, CommandFact]) -> bool:
+    """Whether `other` deletes the very script that Python runs: where it is gone Python runs nothing, and looks for no
+    other. Node adds endings to a name that is not there, a shell looks on PATH."""
+    command = sources.get(fact.source)
+    runs = command is not None and command.origin is Origin.SYSTEM and _PYTHON.fullmatch(command.name) is not None
+    gone = other.access is Access.DELETE and other.resolved == fact.resolved
+    return runs and gone and fact.exists and f"{fact.resolved}".endswith(".py")

@@ -111,7 +111,8 @@ def _rev(call: Invocation) -> bool:
         content(call, word)
     if call.arguments.has("--batch", "--batch-command"):
         asked_for(call)
-    for value in call.arguments.values("-L"):
+    # To `blame` a range is of the file that stands behind it, and names none (git-blame(1)).
+    for value in call.arguments.values("-L") if not call.name.endswith((" blame", " annotate")) else ():
         # `-L START,END:FILE`, `-L :NAME:FILE`
         tail = value.text.rpartition(":")[2]
         content(call, Value(text=tail, head=tail) if value.fixed else value)

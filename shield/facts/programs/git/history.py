@@ -127,6 +127,9 @@ def searches(call: Invocation) -> bool:
         return False
     step, rest = words[0].text, words[1:]
     fits = step in ("start", "good", "bad", "old", "new", "skip", "reset", "log")
+    if step == "start":
+        # Neither changes more than the steps do: with the first nothing is checked out at all.
+        rest = [word for word in rest if word.text not in ("--no-checkout", "--first-parent")]
     fits = fits and all(_is_revision(word) and word.text != "-" for word in rest)
     if fits:
         _fetched(call.reading)

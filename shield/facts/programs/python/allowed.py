@@ -126,7 +126,8 @@ platform: python_implementation python_version python_version_tuple
 pathlib:
 pprint: pformat pprint
 quopri: decodestring encodestring
-random: Random betavariate choice choices expovariate gauss getrandbits normalvariate randbytes randint random
+random: Random betavariate choice choices expovariate gammavariate gauss getrandbits lognormvariate
+  normalvariate paretovariate randbytes randint random vonmisesvariate weibullvariate
   randrange sample seed shuffle triangular uniform
 re: A ASCII DOTALL I IGNORECASE M MULTILINE S VERBOSE X compile error escape findall finditer fullmatch match search
   split sub subn

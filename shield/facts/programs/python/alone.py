@@ -8,9 +8,10 @@ __all__ = ["may_shadow", "runs_alone"]
 
 _MAX_ENTRIES = 4_000
 _IMPORTED = (".py", ".pyc", ".pyd", ".so", ".PY", ".PYC", ".SO")  # importlib.machinery.all_suffixes()
-_HARMLESS_VARIABLES = frozenset(
-    ("PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONHASHSEED", "PYTHONUTF8", "PYTHONIOENCODING")
-)
+_HARMLESS_TEXT = """
+PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE PYTHONFAULTHANDLER PYTHONHASHSEED PYTHONUTF8 PYTHONIOENCODING
+"""
+_HARMLESS_VARIABLES = frozenset(_HARMLESS_TEXT.split())
 
 
 def runs_alone(base: str | None, place: Place, *, isolated: bool) -> bool:

@@ -1,7 +1,10 @@
 """Python code that the line holds: proven to compute, print and work on files that it names, or code like any other."""
 
+import posixpath
 import re
 
+from shield.facts.filesystem import FileKind
+from shield.facts.fixed import TEMPORARY
 from shield.facts.paths import resolve_path
 from shield.facts.programs.interpreted import arguments, inline
 from shield.facts.programs.invocation import Invocation
@@ -10,9 +13,10 @@ from shield.facts.programs.python.files import FileUse
 from shield.facts.programs.python.processes import Started
 from shield.facts.programs.python.proof import Proof, proven
 from shield.facts.programs.reading import Nested, NestedKind, Value
+from shield.facts.programs.scripts import script_text
 from shield.types import Access, Operation, RunsCode
 
-__all__ = ["as_computed", "judge_python", "stands_alone"]
+__all__ = ["as_computed", "judge_python", "judge_script", "stands_alone"]
 
 _PYTHON = re.compile(r"python(?:3(?:\.\d+)?)?\Z")
 # Options with a value that change what is printed, and nothing of what runs.
@@ -20,6 +24,7 @@ _QUIET_VALUES = {
     "-X": re.compile(r"importtime|utf8(?:=[01])?|faulthandler|no_debug_ranges"),
     "-W": re.compile(r"(?:ignore|default|error|always|module|once)(?:::(?:[A-Z][a-z]+)?Warning)?"),
 }
+_TEMPORARY = tuple(f"{folder}/" for folder in TEMPORARY)
 _QUIET_FLAGS = frozenset("-c -m -B -E -s -S -I -P -u -q -b -bb -O -OO".split())  # noqa: SIM905
 
 
@@ -48,9 +53,39 @@ def judge_python(
         inline(call, code, words)
 
 
-def stands_alone(call: Invocation, *, isolated: bool | None = None) -> bool:
+def judge_script(call: Invocation, script: Value, words: list[Value]) -> bool:
+    """Whether the script in the temporary folder, run with `words`, is taken for what it is proven to do, as code in
+    the line is. One of the workspace is the code that is being worked on, whatever it does."""
+    bases, place = call.context.bases, call.context.place
+    if not script.fixed or not script.text.endswith(".py") or len(bases) != 1:
+        return False
+    found = resolve_path(_raw(script.text), place, base=bases[0], expand_tilde=False)
+    if found.path is None or not found.path.endswith(".py") or not found.path.startswith(_TEMPORARY):
+        return False
+    code = script_text(found.path, place) if found.stat is not None and found.stat.kind is FileKind.FILE else None
+    # It looks for modules where the script lies, and not where it is started.
+    folder = posixpath.dirname(found.path)
+    isolated = call.arguments.has("-I", "-P")
+    if code is None or not stands_alone(call, isolated=isolated, searched=(folder,)):
+        return False
+    given = (script.text, *(word.text if word.fixed else None for word in words))
+    proof = proven(code, given)
+    if proof is None or proof.modules or _brings_modules(call, proof.changed(), searched=(*bases, folder)):
+        return False
+    reading = call.reading
+    _as_proven(call, proof, words, isolated=True)
+    # INVARIANT: what is judged by its content is bound by its content.
+    for path in (found.path, folder):
+        reading.path(Value(text=path, head=path), Access.EXECUTE)
+    reading.path(script, Access.READ)
+    return True
+
+
+def stands_alone(
+    call: Invocation, *, isolated: bool | None = None, searched: tuple[str | None, ...] | None = None
+) -> bool:
     """Whether it is a Python 3 that nothing steers, and that finds its own library only. `isolated`: it does not look
-    for modules in the directory (None: as the options say)."""
+    for modules in the directory (None: as the options say); `searched`: where it does instead of where it starts."""
     options, place = call.arguments, call.context.place
     if options.foreign or call.reading.loose or not _PYTHON.match(call.name):
         return False
@@ -60,7 +95,8 @@ def stands_alone(call: Invocation, *, isolated: bool | None = None) -> bool:
         if option.name not in _QUIET_FLAGS and not quiet:
             return False
     isolated = options.has("-I") if isolated is None else isolated
-    return all(runs_alone(base, place, isolated=isolated) for base in call.context.bases)
+    searched = call.context.bases if searched is None else searched
+    return all(runs_alone(base, place, isolated=isolated) for base in searched)
 
 
 def as_computed(call: Invocation, uses: tuple[FileUse, ...], *, isolated: bool | None = None) -> None:
@@ -91,17 +127,19 @@ def _command(name: str, found: Started) -> Nested:
     return Nested(kind=NestedKind.ARGV, words=words, via=(name,))
 
 
-def _brings_modules(call: Invocation, changed: tuple[str, ...]) -> bool:
-    """Whether what the code writes may stand in for a module that it imports later, without saying so."""
+def _brings_modules(call: Invocation, changed: tuple[str, ...], searched: tuple[str | None, ...] | None = None) -> bool:
+    """Whether what the code writes may stand in for a module that it imports later, without saying so. `searched`:
+    where modules are looked for, each of them instead of where it starts."""
     for base in call.context.bases:
         for text in changed:
             found = resolve_path(_raw(text), call.context.place, base=base, expand_tilde=False)
             if base is None or found.path is None:
                 return True
             # a link by such a name would have ended the proof already
-            beneath = found.path.removeprefix(base.rstrip("/") + "/")
-            if beneath != found.path and may_shadow(beneath.split("/")[0]):
-                return True
+            for folder in (base,) if searched is None else searched:
+                beneath = found.path.removeprefix(f"{folder}".rstrip("/") + "/")
+                if beneath != found.path and may_shadow(beneath.split("/")[0]):
+                    return True
     return False
 
 

@@ -9,7 +9,7 @@ from shield.facts.programs.leading import mention_value
 from shield.facts.programs.managed import managed
 from shield.facts.programs.model import Use
 from shield.facts.programs.outcomes import told_outcome
-from shield.facts.programs.python.judged import judge_python
+from shield.facts.programs.python.judged import judge_python, judge_script
 from shield.facts.programs.python.modules import run_module
 from shield.facts.programs.reading import Value
 from shield.facts.programs.scripts import language_of
@@ -33,7 +33,7 @@ def _python(call: Invocation) -> bool:
         if modules[0].fixed and modules[0].text == "django":
             managed(call.reading, Value(text="manage.py"), call.operands)
         told_outcome(call.reading, modules[0].text if modules[0].fixed else "", call.operands)
-    else:
+    elif not call.operands or not judge_script(call, call.operands[0], call.operands[1:]):
         script_and_rest(call, call.operands, _fed)
     return True
 
