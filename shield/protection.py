@@ -119,6 +119,11 @@ _GUARDS = (
 _GUARDED = frozenset(guard.category for guard in _GUARDS)
 _NEVER_COVERED = frozenset({"shield_state", "shield_code"})
 _BENEATH = "this reaches everything beneath a directory that holds protected files"
+_NAMED = "name the single files or folders you mean"
+_BLANK = (
+    "where `mktemp` fails its name is empty, and this reaches everything beneath a directory that holds protected files"
+)
+_MADE = 'end there: `t=$(mktemp -d) || exit 1`, `set -e` in front, or `"${t:?}"` in its place'
 
 
 def protect(facts: Facts, protected: Protected, isolation: Isolation = Isolation.NONE) -> tuple[Opinion, ...]:
@@ -147,7 +152,8 @@ def _of_paths(facts: Facts) -> Iterable[Opinion]:
             if guard.category not in _NEVER_COVERED and all(path.access is Access.WRITE for path in above):
                 # unpacking or copying a tree may bring such a file along, and mostly does not: a person looks
                 answer, need = Answer.NO_OBJECTION, Tier.PERSON
-            yield _opinion(guard.category, answer, need, _BENEATH, "name the single files or folders you mean")
+            unmade = all("unmade" in path.categories for path in above)
+            yield _opinion(guard.category, answer, need, *((_BLANK, _MADE) if unmade else (_BENEATH, _NAMED)))
 
 
 def _covers(path: PathFact, guard: _Guard) -> bool:

@@ -26,7 +26,19 @@ CATEGORIES = frozenset(
     (
         *(*ABSOLUTE, *FIXED, *ANYWHERE, *HIDDEN, *NAMES, *OWN),
         *PROTECTED_CATEGORIES,
-        *("committed", "device", "executable", "hard_link", "ignored", "socket", "source", "temp"),
+        *(
+            "committed",
+            "device",
+            "executable",
+            "filled",
+            "fresh",
+            "hard_link",
+            "ignored",
+            "socket",
+            "source",
+            "temp",
+            "unmade",
+        ),
     )
 )
 

@@ -73,7 +73,7 @@ def test_what_git_has_kept_or_ignores_a_script_may_delete(line, command):
      "npx --no-install del-cli src", "npx premove src", "rsync -a --delete build/ src/", "rsync -a --delete-after build/ src",
      "python3 -c \"import shutil; shutil.rmtree('src')\"", "python3 gone.py", "node gone.js", "vite build --outDir src", "cd $D && rm -rf *",
      "rm -rf $D/src", "rm -rf $D/../src", "rm -rf /tmp/`cat list`", "t=/tmp/`cat list`; rm -rf $t", "rm -rf /tmp/../home/$D", "find . -name '*.py' -delete", "find src -name '*.pyc' -o -name '*' -delete",
-     "find .. -name '*.pyc' -delete", "find . -name '*.pyc'; xargs rm < list", "read t < list; t=`mktemp`; rm -rf $t", "x=src; x=`mktemp`; rm -rf $x $y"],
+     "find .. -name '*.pyc' -delete", "find . -name '*.pyc'; xargs rm < list", "t=`mktemp`; read t < list; rm -rf $t", "x=src; x=`mktemp`; rm -rf $x $y"],
 )  # fmt: skip
 def test_a_script_that_deletes_what_is_not_known_is_asked(line, command):
     shown = command.replace("$", "$$") if line == "make x" else command

@@ -113,6 +113,7 @@ def test_a_script_of_composer_has_other_names():
 @pytest.mark.parametrize(
     "script",
     ["for t in `cat list`; do rm -rf $t; done\nt=`mktemp`", "t=`mktemp`\nselect t in `cat list`; do rm -rf $t; done", "t=`mktemp`\neval \"t=$(cat list)\"\nrm -rf $t",
+     "t=`mktemp`\ntrap 'rm -rf $t' EXIT\neval \"t=$(cat list)\"",
      "mktemp() { cat list; }\nt=`mktemp`\nrm -rf $t", "t=$(mktemp -d no)\nrm -rf \"$t\"/*",
      "TMPDIR=src\nt=${TMPDIR:-/tmp}/a.py\nrm -rf $t"],
 )  # fmt: skip

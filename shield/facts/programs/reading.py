@@ -8,10 +8,10 @@ from shield.facts.beneath import Look
 from shield.facts.programs.addresses import FILE_URL, file_names
 from shield.facts.programs.model import ALL_OPERATIONS, Use
 from shield.facts.programs.statements import only_reads
-from shield.facts.programs.value import Listing, Value, plain_globs
+from shield.facts.programs.value import Listing, Lost, Value, plain_globs
 from shield.types import Access, Operation, RunsCode
 
-__all__ = ["Listing", "Nested", "NestedKind", "PathUse", "Reading", "Value", "plain_globs"]
+__all__ = ["Listing", "Lost", "Nested", "NestedKind", "PathUse", "Reading", "Value", "plain_globs"]
 
 _RUN_ORDER = (RunsCode.NONE, RunsCode.WORKSPACE, RunsCode.INLINE, RunsCode.FETCHED)
 

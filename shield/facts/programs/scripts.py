@@ -33,7 +33,7 @@ _SHELLS = frozenset(("ash", "bash", "dash", "ksh", "mksh", "sh", "zsh"))
 _NAMED = {"nodejs": "node", "bun": "node", "deno": "node", "luajit": "lua", "Rscript": "r", "pypy": "python"}
 _NAMED |= {"tsx": "node", "ts-node": "node"}
 # Places without a meaning of their own: a script may look at them as every program does.
-_PLAIN = frozenset(("executable", "source", "temp"))
+_PLAIN = frozenset(("executable", "fresh", "source", "temp"))
 _SYSTEM = frozenset(("system",))
 # Addresses that belong to the machine itself: no script has a reason to ask them.
 _NOBODYS = (IpClass.METADATA, IpClass.LINK_LOCAL)

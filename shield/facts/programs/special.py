@@ -20,6 +20,7 @@ from shield.facts.programs.interpreters import INTERPRETERS
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.javascript.runners import RUNNERS
 from shield.facts.programs.language import LANGUAGE
+from shield.facts.programs.mktemp import MKTEMP
 from shield.facts.programs.naming import NAMING
 from shield.facts.programs.packages import PACKAGES
 from shield.facts.programs.pagers import PAGERS
@@ -130,6 +131,7 @@ SPECIALS: Mapping[str, Special] = MappingProxyType(
         **INTERPRETERS,
         **LANGUAGE,
         **QUERIES,
+        **MKTEMP,
         **NAMING,
         **PACKAGES,
         **PAGERS,

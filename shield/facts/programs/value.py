@@ -4,7 +4,15 @@ from typing import NamedTuple
 
 from shield.facts.beneath import Look
 
-__all__ = ["Listing", "Value", "plain_globs"]
+__all__ = ["Listing", "Lost", "Value", "plain_globs"]
+
+
+class Lost(NamedTuple):
+    """What stands in the place of a word where something could not be made that it names. `name`: which; `words`: these
+    values."""
+
+    name: str
+    words: "tuple[Value, ...]"
 
 
 class Value(NamedTuple):
@@ -15,7 +23,8 @@ class Value(NamedTuple):
     `source` is how it was written where a tilde was
     expanded. `bare` is the text with every unknown part empty. `roots`: it stands for entries beneath these (`find`'s
     `{}`). `unset`: the words that it is where the names in it that nothing is known to set are not set; None where it
-    hangs on anything else.
+    hangs on anything else. `fresh`: the letters in it that stand for some chosen by chance, where it names what the
+    line makes anew: no text that is known; `lost`: what it is if that was not made, None where it surely was.
     """
 
     text: str
@@ -31,6 +40,8 @@ class Value(NamedTuple):
     unset: "tuple[Value, ...] | None" = None
     digits: bool = False  # what is not known of it is integers and nothing else: `-j$(nproc)`
     numbers: bool = False  # any number of words, each an integer of unknown value, zero or more: `$(pgrep x)`
+    fresh: str = ""
+    lost: "Lost | None" = None
 
     @property
     def shown(self) -> str:

@@ -1,6 +1,6 @@
 """One command with its words: a function of the line, or a program that is listed, and what it runs followed."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from shield.facts.programs.model import Model
 from shield.facts.programs.reading import NestedKind, Reading, Value
@@ -11,15 +11,17 @@ from shield.facts.shell.frame import Call, Done, Frame, Jumps, Walk, joined_ends
 from shield.facts.shell.grammar.script import Function
 from shield.facts.shell.invoked import read_called, read_uncalled
 from shield.facts.shell.lookup import Found
+from shield.facts.shell.lost import made_anew, nameless
 from shield.facts.shell.nested import MAX_DEPTH, NestedCommands
 from shield.facts.shell.record import Record
 from shield.facts.shell.scopes import left, with_given
 from shield.facts.shell.scripted import Scripted
 from shield.facts.shell.state import State, join
-from shield.types import Dynamic, Origin, RunsCode
+from shield.types import Dynamic, Origin, PathFact, RunsCode
 
 __all__ = ["Calls"]
 
+_LINKING = frozenset(("-l", "-s", "--link", "--symbolic-link"))
 # What they change holds for what is trapped, too.
 _SHELLS = frozenset(("bash", "dash", "sh", "zsh"))
 _STEERING = DECLARING | {".", "cd", "exec", "popd", "pushd", "set", "shopt", "source", "unset"}
@@ -48,7 +50,7 @@ class Calls:
             self._walk.doubt("too many commands")
             return Done(state, state)
         head = call.words[0]
-        if not head.fixed:
+        if not head.fixed or head.fresh:
             return self._anything(call, state, frame)
         bodies = state.functions.get(head.text) if frame.functions and frame.builtins else None
         if bodies is not None:
@@ -102,7 +104,7 @@ class Calls:
     def _anything(self, call: Call, state: State, frame: Frame) -> Done:
         """Which program it is, is not known."""
         reading = read_uncalled(call.words[1:], call.fed.reading if call.fed is not None else Reading())
-        state.exact = False  # it may be a builtin that assigns
+        self._walk.shaken(state)  # it may be a builtin that assigns
         self._record.add(call, reading, state, frame, dynamic=Dynamic.PROGRAM)
         return Done(state, state)
 
@@ -118,22 +120,33 @@ class Calls:
         reading = read_called(called, words[1:], self._record.place, state, frame._replace(told=told))
         if call.fed is not None:
             _merge(reading, call.fed.reading)
+        nameless(called.name, reading)
         self._circumstances.apply(called, call, state, frame, reading)
-        first = len(self._record.paths)
+        first, at = len(self._record.paths), len(self._record.commands)
         self._record.add(call, reading, state, frame, found=called.found, name=called.name)
         last = len(self._record.paths)
+        if called.found.origin is Origin.FUNCTION:
+            self._walk.shaken(state)  # one that is not followed
         builtin = called.found.origin is Origin.BUILTIN
         done = self._builtin(called.name, call, reading, state, frame) if builtin else Done(state, state)
+        if called.name == "mkdir":
+            done = made_anew(self._record.commands[-1], self._record.paths[first:last], state)
         for nested in reading.nested:
             inner = self._nested.follow(nested, call, state, frame)
             done = inner if not nested.fresh else done
-        if reading.reshapes:
-            touched = self._record.touched
+        touched = self._record.touched
+        if reading.reshapes and not (touched.nothing and self._copies(self._record.paths[first:last], at)):
             touched.add(called.name, self._record.paths[first:last])
             if called.name == "git":
                 touched.trees(called.name, state.bases)
         self._nested.feed(called.name, call, state, frame)
         return done
+
+    def _copies(self, facts: Sequence[PathFact], at: int) -> bool:
+        """Whether the command at that number copies what holds no links, as it is: then it makes none."""
+        command = self._record.commands[at]
+        plain = command.name == "cp" and command.origin is Origin.SYSTEM and _LINKING.isdisjoint(command.flags)
+        return plain and self._record.led.brings_none(facts)
 
     def _made(self) -> bool:
         """Whether a command before this one may have put a program of the project where it is now looked for."""
@@ -146,21 +159,23 @@ class Calls:
         """What it does to the shell itself."""
         words = call.words[1:]
         if name == "trap":
-            self._trapped(words)
+            self._trapped(words, state)
+        for word in words if name == "unset" else ():
+            self._walk.noted(word.text, "")
         done = carry_out(name, words, call.given, state, self._record.place, self._walk.shell(frame), frame)
         if name in _STEERING and done.success is not None:
             self._walk.been(done.success)
         sourced = name in ("source", ".") and not any(item.kind is NestedKind.SHELL for item in reading.nested)
         if (reading.code or sourced) and done.success is not None:
-            done.success.exact = False
+            self._walk.shaken(done.success)
         if name == "exec" and not words and call.fed is not None:
             state.fed |= call.fed.stdin
         return done
 
-    def _trapped(self, words: tuple[Value, ...]) -> None:
+    def _trapped(self, words: tuple[Value, ...], state: State) -> None:
         operands = [word for word in words if not (word.fixed and word.text in ("-l", "-p", "--"))]
         if len(operands) > 1 and operands[0].fixed and operands[0].text not in ("", "-"):
-            self._walk.trapped(operands[0].text)
+            self._walk.trapped(operands[0].text, state)
 
 
 def _merge(reading: Reading, other: Reading) -> None:

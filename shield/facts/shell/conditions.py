@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from shield.facts.programs.invocation import Invocation
 from shield.facts.programs.reading import Reading, Value
 from shield.facts.shell.content import Shell, calculated, content_of, pattern_of
-from shield.facts.shell.grammar.script import Condition, Word
+from shield.facts.shell.grammar.script import Condition, PartKind, Word
 from shield.facts.shell.named import is_plain, secret_in
 from shield.facts.shell.state import State
 from shield.facts.shell.tilde import Mode
-from shield.facts.shell.variables import Matching, Number
+from shield.facts.shell.variables import Fresh, Matching, Number
 from shield.types import Access
 
 __all__ = ["read_condition", "read_test"]
@@ -62,6 +62,9 @@ def _value(word: Word, state: State, shell: Shell) -> Value:
     found = content_of(word, state, shell, Mode.WHOLE)
     if isinstance(found, str):
         return Value(text=found, head=found)
+    if isinstance(found, Fresh):
+        shown = "".join(f"${part.text}" if part.kind is PartKind.VARIABLE else part.text for part in word)
+        return Value(text=found.path, head=found.path, source=shown, fresh=found.chance)
     if isinstance(found, Matching) and found.bases == state.bases:
         return found.value
     return Value(text="".join(part.text for part in word), known=False, number=isinstance(found, Number))

@@ -4,6 +4,7 @@ import re
 from typing import Protocol
 
 from shield.facts.shell.arithmetic import ANY, NATURAL, UntrustedError, evaluate
+from shield.facts.shell.begun import begun, extended, kept_of
 from shield.facts.shell.environment import is_secret, may_be_secret
 from shield.facts.shell.field import escaped
 from shield.facts.shell.grammar.script import LITERAL, Parameter, Part, PartKind, Word
@@ -14,12 +15,12 @@ from shield.facts.shell.tilde import Mode, untilded
 from shield.facts.shell.variables import (
     Choice,
     Content,
+    Fresh,
     Keyed,
     Listed,
     Matching,
     Number,
     Secret,
-    Token,
     known_texts,
     united,
 )
@@ -27,7 +28,6 @@ from shield.facts.shell.variables import (
 __all__ = ["Shell", "calculated", "content", "content_of", "pattern_of", "text_of"]
 
 _PROMPT = re.compile(r"[\\$`]")
-_BLANK = re.compile(r"[\s*?\[\\]")
 _MAX_CHOICES = 8
 
 
@@ -83,32 +83,8 @@ def content_of(word: Word, state: State, shell: Shell, mode: Mode = Mode.ASSIGNE
         else:
             texts = tuple(dict.fromkeys(left + right for left in texts for right in more))
     if texts is None:
-        return secret_in(word, state) or _begun(contents)
+        return secret_in(word, state) or extended(contents) or begun(contents)
     return texts[0] if len(texts) == 1 else Choice(texts)
-
-
-def _begun(contents: list[Content]) -> Content:
-    """A text of which the beginning is known: `x=report-$(date +%F).txt`."""
-    lead, blank = "", False
-    for found in contents:
-        if isinstance(found, str):
-            blank |= _BLANK.search(found) is not None
-            continue
-        if isinstance(found, Token):
-            blank |= found.blank
-        elif not isinstance(found, Number) or found.several:
-            return None
-    for found in contents:
-        if not isinstance(found, str):
-            lead += found.head if isinstance(found, Token) else ""
-            break
-        lead += found
-    dashed = lead.startswith("-") or (not lead and not _is_undashed(contents[0]))
-    return None if dashed or lead.startswith("~") else Token(lead, blank)
-
-
-def _is_undashed(found: Content) -> bool:
-    return isinstance(found, Token | Number) and not found.maybe and (isinstance(found, Token) or found.natural)
 
 
 def text_of(word: Word, state: State, shell: Shell, mode: Mode = Mode.WHOLE) -> str | None:
@@ -258,6 +234,8 @@ def _default(parameter: Parameter, subject: Content, state: State, shell: Shell)
     other = content_of(word, state, shell, Mode.WHOLE)
     if operator.endswith("?") and isinstance(other, Secret):
         state.doubt(f"`{other.source}` may be complained of, which shows it")
+    if isinstance(subject, Fresh) and (kept := kept_of(operator, subject, other)) is not None:
+        return kept
     if operator.endswith("?") or (isinstance(subject, Secret) and not operator.endswith("+")):
         return subject
     alternative = operator.endswith("+")

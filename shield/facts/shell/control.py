@@ -27,6 +27,7 @@ from shield.facts.shell.grammar.script import (
 )
 from shield.facts.shell.items import MAX_UNROLLED, Items
 from shield.facts.shell.lines import line_variable
+from shield.facts.shell.lost import told_condition
 from shield.facts.shell.named import is_plain, secret_in
 from shield.facts.shell.state import State, join
 from shield.facts.shell.variables import Content, Matching, Secret
@@ -81,7 +82,7 @@ class Control:
             case Test():
                 frame = self._redirected(node.redirects, state, frame)
                 self._walk.bare(read_condition(node.condition, state, self._walk.shell(frame)), state, frame)
-                return Done(state, state)
+                return told_condition(node, state, Done(state, state))
             case Arithmetic():
                 frame = self._redirected(node.redirects, state, frame)
                 calculated(node.expression, state, self._walk.shell(frame))
@@ -108,7 +109,7 @@ class Control:
         ends = Done(None, None)
         start: State | None = state
         for condition, body in node.branches:
-            asked = self._walk.script(condition, start or state.copy(), frame)
+            asked = self._walk.script(condition, start or state.copy(), frame._replace(tried=True))
             if start is None:
                 asked = Done(None, None)
             taken = self._entered(asked.success, asked.failure, state)
@@ -153,7 +154,7 @@ class Control:
     def _loop(self, node: Loop, state: State, frame: Frame) -> Done:
         def once(start: State, jumps: Jumps) -> tuple[State | None, State | None]:
             inner = frame._replace(loop=jumps)
-            asked = self._walk.script(node.condition, start, inner)
+            asked = self._walk.script(node.condition, start, inner._replace(tried=True))
             stay, leave = (asked.failure, asked.success) if node.until else (asked.success, asked.failure)
             after = self._walk.script(node.body, self._entered(stay, leave, start), inner)
             return leave, None if stay is None else after.either

@@ -9,7 +9,7 @@ from shield.facts.shell.content import Shell
 from shield.facts.shell.environment import Influence, influence
 from shield.facts.shell.frame import Frame
 from shield.facts.shell.state import State
-from shield.facts.shell.variables import Attribute, Content, Keyed, Listed, Number, Token, known_texts
+from shield.facts.shell.variables import Attribute, Content, Fresh, Keyed, Listed, Number, Token, known_texts
 
 __all__ = ["NAME", "declare", "unset"]
 
@@ -41,7 +41,7 @@ def declare(
         if inside and name in ("local", "declare", "typeset") and "g" not in flags:
             state.locals |= {variable}
         _attributes(variable, flags, state)
-        content = given.get(index, match[3] if word.fixed else None)
+        content = given.get(index, match[3] if word.fixed and not word.fresh else None)
         if "a" in flags or "A" in flags:
             state.arrays.add(variable)
         if match[3] is not None and variable in state.arrays and _may_list(content):
@@ -65,7 +65,7 @@ def _may_list(content: Content) -> bool:
     texts = known_texts(content)
     if texts is not None:
         return any(text.startswith("(") for text in texts)
-    return not isinstance(content, Number | Token)
+    return not isinstance(content, Number | Token | Fresh)
 
 
 def _doubt_flags(name: str, option: str, state: State) -> None:

@@ -31,6 +31,8 @@ def change_directory(words: tuple[Value, ...], state: State, place: Place) -> Do
     elif target.text.startswith("-"):
         moved.bases = (None,)
     else:
+        if target.fresh and target.fresh not in state.chances:
+            moved.chances = (*state.chances, target.fresh)
         _move(target.text, state, moved, place, physical=physical)
     return Done(moved, state)
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from itertools import pairwise
 
 from shield.facts.place import Place
 from shield.facts.programs.reading import Value
@@ -24,6 +25,7 @@ DECLARING = frozenset(("export", "declare", "typeset", "local", "readonly"))
 _READ_VALUES = frozenset("dinNptu")
 _FILLS_ARRAY = re.compile(r"-\w*a")
 _PLAIN = re.compile(r"[\w./-]+", re.ASCII)
+_WAITS = re.compile(r"-[nf]*p")
 _MAPFILE_VALUES = frozenset("dnOsuCc")
 
 
@@ -83,6 +85,8 @@ def _assigned(name: str, words: tuple[Value, ...], state: State) -> list[Value]:
             return named
         case "getopts":
             return list(words[1:2])
+        case "wait":
+            return [after for word, after in pairwise(words) if word.fixed and _WAITS.fullmatch(word.text)]
         case "printf" if len(words) > 1 and words[0].fixed and words[0].text == "-v":
             return [words[1]]
     return []
@@ -129,7 +133,7 @@ def _operands(words: tuple[Value, ...], valued: frozenset[str], named: str, stat
 def _told(name: str, words: tuple[Value, ...]) -> str | None:
     """What the one name is given, where that is a plain word: by `printf -v x %s y`."""
     texts = tuple([word.text for word in words])
-    known = name == "printf" and texts[:1] == ("-v",) and all(word.fixed for word in words)
+    known = name == "printf" and texts[:1] == ("-v",) and all(word.fixed and not word.fresh for word in words)
     text = text_of("printf", texts[2:]) if known and "%s\\n" not in texts else None
     return text if text and _PLAIN.fullmatch(text) else None
 

@@ -10,7 +10,7 @@ from shield.facts.shell.grammar.script import LITERAL, Part, PartKind, Word
 from shield.facts.shell.named import is_all
 from shield.facts.shell.state import State
 from shield.facts.shell.tilde import Mode, untilded
-from shield.facts.shell.variables import Listed, Matching, Number, Secret, Token
+from shield.facts.shell.variables import Fresh, Listed, Matching, Number, Secret, Token
 
 __all__ = ["expand"]
 
@@ -54,6 +54,8 @@ def _expanded(word: Word, state: State, shell: Shell) -> list[Value]:
             fields.unknown(part.text, quoted=True, seen=part.text)
         else:
             fields.put(text, quoted=False, pattern=pattern)
+    if fields.made:
+        fields.source = _source(word)
     return fields.values()
 
 
@@ -69,10 +71,9 @@ def _piece(part: Part, state: State, shell: Shell, fields: Fields) -> None:
     found = content(part, state, shell)
     source = _source((part,))
     if isinstance(found, str):
-        if part.quoted or (state.split and "\\" not in found and not _shielded(part, found)):
-            fields.expanded(found, quoted=part.quoted)
-        elif found:
-            fields.unknown(source, quoted=False)
+        _text(found, part, state, fields)
+    elif isinstance(found, Fresh) and (part.quoted or (state.split and not _ACTIVE.search(found.path))):
+        fields.fresh(found, source, quoted=part.quoted)
     elif isinstance(found, Number) and not found.several and (state.split or part.quoted):
         fields.number(source, natural=found.natural, quoted=part.quoted, maybe=found.maybe, integer=True)
     elif isinstance(found, Number) and found.natural and part.quoted:
@@ -93,6 +94,13 @@ def _piece(part: Part, state: State, shell: Shell, fields: Fields) -> None:
         fields.missing(source, quoted=part.quoted, listed=False, otherwise=otherwise)
     else:
         fields.unknown(source, quoted=part.quoted)
+
+
+def _text(found: str, part: Part, state: State, fields: Fields) -> None:
+    if part.quoted or (state.split and "\\" not in found and not _shielded(part, found)):
+        fields.expanded(found, quoted=part.quoted)
+    elif found:
+        fields.unknown(_source((part,)), quoted=False)
 
 
 def _entries(part: Part, state: State, shell: Shell) -> Value | None:

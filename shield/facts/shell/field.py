@@ -1,9 +1,11 @@
 """Words as they grow piece by piece, and fall apart where bash splits them (bash(1) Word Splitting)."""
 
 import re
+from copy import deepcopy
 from dataclasses import dataclass, field
 
-from shield.facts.programs.reading import Value
+from shield.facts.programs.reading import Lost, Value
+from shield.facts.shell.variables import Fresh
 
 __all__ = ["Fields", "escaped"]
 
@@ -81,10 +83,15 @@ class Fields:
         self._globs = globs
         self._done: list[_Field] = []
         self._open = _Field()
+        self._fresh: list[str] = []  # letters of what the line makes anew
+        self._lost: str | None = None  # what was perhaps not made,
+        self._without: Fields | None = None  # and the words as they then are
         self.source: str | None = None
 
     def put(self, text: str, *, quoted: bool, pattern: str | None = None) -> None:
         """Literal text of the line. `pattern`: the same with what is literal in it in brackets."""
+        if self._without is not None:
+            self._without.put(text, quoted=quoted, pattern=pattern)
         here = self._open
         here.present |= quoted or bool(text)
         here.solid |= quoted or bool(text)
@@ -102,6 +109,8 @@ class Fields:
 
     def expanded(self, text: str, *, quoted: bool) -> None:
         """The known result of an expansion: split and matched unless it is quoted."""
+        if self._without is not None:
+            self._without.expanded(text, quoted=quoted)
         if quoted:
             here = self._open
             here.present = here.solid = True
@@ -125,8 +134,24 @@ class Fields:
                 if here.known:
                     here.head.append(piece)
 
+    def fresh(self, found: Fresh, source: str, *, quoted: bool) -> None:
+        """The name of what the line makes anew. Of two that may be missing nothing is known."""
+        if found.lost is not None and self._lost not in (None, found.chance):
+            self.unknown(source, quoted=quoted)
+            return
+        if found.lost is not None and self._without is None:
+            self._lost, self._without = found.chance, deepcopy(self)
+        without, self._without = self._without, None
+        if without is not None:
+            without.expanded(found.path if found.lost is None else found.lost, quoted=quoted)
+        self.expanded(found.path, quoted=quoted)
+        self._fresh.append(found.chance)
+        self._without = without
+
     def unknown(self, source: str, *, quoted: bool, seen: str = "") -> None:
         """A piece of which nothing is known but what is `seen` of it: `~name/x`."""
+        if self._without is not None:
+            self._without.unknown(source, quoted=quoted, seen=seen)
         here = self._open
         here.text.append(source)
         here.bare.append(seen)
@@ -139,6 +164,8 @@ class Fields:
     def missing(self, source: str, *, quoted: bool, listed: bool, otherwise: str = "") -> None:
         """A name that nothing is known to set, and that the host may. `listed`: any number of words, though quoted.
         `otherwise`: the text that then stands for it, one word."""
+        if self._without is not None:
+            self._without.missing(source, quoted=quoted, listed=listed, otherwise=otherwise)
         here = self._open
         here.text.append(source)
         here.known = here.counted = False
@@ -154,6 +181,8 @@ class Fields:
     ) -> None:
         """An integer of unknown value, or a text that begins with `head` and, if it is `natural`, with no dash.
         `maybe`: or nothing; the word is none then, unless it is `quoted`. `integer`: it surely is one."""
+        if self._without is not None:
+            self._without.number(source, natural=natural, quoted=quoted, maybe=maybe, head=head, integer=integer)
         here = self._open
         here.counted &= integer and (natural or any(here.text))
         here.leading = here.leading or (natural and here.known and not any(here.text))
@@ -168,6 +197,8 @@ class Fields:
 
     def pipe(self, source: str) -> None:
         """`<(…)`: a name of the shell's own for a pipe."""
+        if self._without is not None:
+            self._without.pipe(source)
         here = self._open
         here.pipe = here.known
         here.text.append(source)
@@ -176,6 +207,10 @@ class Fields:
 
     def value(self, value: Value, *, quoted: bool) -> None:
         """A word that was expanded before: a parameter of a function, a name that a pattern stands for."""
+        if value.fresh or value.lost is not None:
+            self.unknown(value.text, quoted=quoted)
+            self.alone(value)
+            return
         if value.fixed:
             self.expanded(value.text, quoted=quoted)
             return
@@ -191,15 +226,28 @@ class Fields:
             return
         self.unknown(value.text, quoted=quoted and not value.many)
         if not value.many or quoted:
-            self._open.whole = value
+            self.alone(value)
 
     def entries(self, value: Value) -> None:
         """Any number of words, each of which is one of those that `value` stands for."""
         self.unknown(value.text, quoted=False)
+        self.alone(value)
+
+    def alone(self, value: Value) -> None:
+        """The word is this value if nothing else is in it."""
         self._open.whole = value
+        if self._without is not None:
+            self._without.alone(value)
+
+    @property
+    def made(self) -> bool:
+        """Whether a word names what the line makes anew."""
+        return bool(self._fresh)
 
     def end(self) -> None:
         """The word ends here, and another begins."""
+        if self._without is not None:
+            self._without.end()
         if self._open.present:
             self._done.append(self._open)
         self._open = _Field()
@@ -207,4 +255,15 @@ class Fields:
     def values(self) -> list[Value]:
         """The words, of which one that came to nothing is none."""
         self.end()
-        return [item.value(self.source if len(self._done) == 1 else None, globs=self._globs) for item in self._done]
+        source = self.source if len(self._done) == 1 else None
+        values = [item.value(source, globs=self._globs) for item in self._done]
+        if not self._fresh:
+            return values
+        if len(values) > 1 and self._without is not None:
+            # which of them is which without it, is not known
+            return [Value(text=each.text, known=False, many=True) for each in values]
+        values = [each._replace(fresh=next((it for it in self._fresh if it in each.text), "")) for each in values]
+        if self._without is None:
+            return values
+        lost = Lost(f"{self._lost}", tuple(self._without.values()))
+        return [each._replace(lost=lost) for each in values]

@@ -38,7 +38,7 @@ class Frame(NamedTuple):
     is known; `opened`: the file that it is, resolved; `names`: the names of files that are listed there; `numbers`:
     integers are, zero or more; `whole`: no other command reads of it. `functions`: whether a name may be a function.
     `calls`: the functions that it is in; `told`: what the line sets that it may have in its environment, where that is
-    known."""
+    known. `lost`: something was not made that its words name. `tried`: what fails in it does not end the shell."""
 
     via: tuple[str, ...] = ()
     depth: int = 0
@@ -56,6 +56,8 @@ class Frame(NamedTuple):
     body: Jumps | None = None
     calls: tuple[str, ...] = ()
     told: Mapping[str, str] = MappingProxyType({})
+    lost: bool = False
+    tried: bool = False
 
     def apart(self) -> "Frame":
         """In a subshell: no jump leaves it."""
@@ -130,6 +132,10 @@ class Walk(Protocol):
 
     def bare(self, reading: Reading, state: State, frame: Frame, fed: Fed | None = None) -> None: ...
 
-    def trapped(self, script: str) -> None: ...
+    def trapped(self, script: str, state: State) -> None: ...
+
+    def shaken(self, state: State) -> None: ...
+
+    def noted(self, name: str, content: Content) -> None: ...
 
     def been(self, state: State) -> None: ...

@@ -8,7 +8,7 @@ from shield.facts.shell.content import content
 from shield.facts.shell.frame import Frame, Walk
 from shield.facts.shell.glob import superset
 from shield.facts.shell.grammar.script import For, PartKind
-from shield.facts.shell.named import secret_in
+from shield.facts.shell.named import fresh_of, secret_in
 from shield.facts.shell.state import State
 from shield.facts.shell.variables import Content, Matching, Number
 from shield.types import Access
@@ -61,7 +61,9 @@ class Items:
     def _contents(self, values: Iterable[Value], state: State, frame: Frame) -> list[_Item] | None:
         out: list[_Item] = []
         for value in values:
-            if value.fixed:
+            if value.fresh or value.lost is not None:
+                out.append((fresh_of(value), True))
+            elif value.fixed:
                 out.append((value.text, True))
             elif value.pattern is not None and not value.many:  # of many, some may begin with a dash
                 out.extend((item, False) for item in self._matches(value, state, frame))

@@ -49,6 +49,15 @@ class Led:
             if any(fact.recursive and self._holds_links(fact) for fact in read_trees):
                 self._trees.update((f"{fact.resolved}", name) for fact in written if fact.recursive)
 
+    def gone(self, path: str) -> bool:
+        """Whether the line has deleted it."""
+        return path in self._gone
+
+    def brings_none(self, facts: Sequence[PathFact]) -> bool:
+        """Whether no link is among what a copy of these reads, however deep."""
+        read = [fact for fact in facts if fact.access is Access.READ]
+        return not any(fact.resolved is None or fact.symlink or self._holds_links(fact) for fact in read)
+
     def _holds_links(self, fact: PathFact) -> bool:
         if fact.resolved is None or not fact.exists:
             return False

@@ -13,6 +13,7 @@ from shield.facts.shell.content import Shell, content_of
 from shield.facts.shell.control import Control
 from shield.facts.shell.environment import may_be_secret
 from shield.facts.shell.frame import Call, Done, Fed, Frame, joined_ends
+from shield.facts.shell.fresh import FreshNames
 from shield.facts.shell.grammar.parse import SecondParser, parse
 from shield.facts.shell.grammar.script import (
     MAX_DEPTH,
@@ -26,6 +27,7 @@ from shield.facts.shell.grammar.script import (
     Word,
 )
 from shield.facts.shell.lines import line_variable
+from shield.facts.shell.lost import ends_here
 from shield.facts.shell.outputs import Outputs
 from shield.facts.shell.printed import thinned
 from shield.facts.shell.record import Record, TooMuchError
@@ -36,6 +38,7 @@ from shield.facts.shell.simple import Simples, reads_nothing_else
 from shield.facts.shell.state import State, join
 from shield.facts.shell.tilde import Mode
 from shield.facts.shell.touched import rewritten
+from shield.facts.shell.traps import later
 from shield.facts.shell.variables import OWN_VARIABLES, Content, Number
 from shield.types import CommandFact, HostFact, Operation, PathFact
 
@@ -62,7 +65,7 @@ class Line:
         self._simples = Simples(self, self._record, self._settings, self._calls)
         self._control = Control(self)
         self._outputs = Outputs(self, self._record)
-        self._traps: list[str] = []
+        self._traps: dict[str, State] = {}  # with what held when it was trapped
         self._ever: State | None = None  # what held at any time
 
     @property
@@ -90,6 +93,7 @@ class Line:
 
     def read(self, text: str) -> None:
         """Follow the whole line."""
+        self._record.fresh = FreshNames(self.place, text)
         if posixpath.basename(self.place.shell) != "bash":
             self.doubt("the shell is not bash")
         if text.startswith(("-", "+")):
@@ -110,6 +114,7 @@ class Line:
             self._follow_traps(frame)
         except TooMuchError:
             self.doubt("too many commands")
+        self._record.filled()
         self.unknown.extend(rewritten(self.paths, self.commands))
 
     def _follow_traps(self, frame: Frame) -> None:
@@ -122,30 +127,23 @@ class Line:
             if not known or seen is None:
                 return
             for text in known:
-                self.text(text, self._later(seen), frame._replace(via=(*frame.via, "trap")))
+                self.text(
+                    text,
+                    later(seen, self._traps[text], self._settings, self.place.env),
+                    frame._replace(via=(*frame.via, "trap")),
+                )
             # What one of them changes, is there for the others, and for itself the next time; and what it traps, such
             # as a shell that it starts does, runs in its turn.
             if self._ever == seen and len(self._traps) == len(known):
                 return
         self.doubt("what is trapped changes the shell again and again")
 
-    def _later(self, ever: State) -> State:
-        later = ever.copy()
-        kept = {name: value for name, value in self.place.env.items() if name not in self._settings.assigned}
-        later.variables = {
-            name: None if may_be_secret(name) else value for name, value in kept.items() if name not in OWN_VARIABLES
-        }
-        later.variables |= dict.fromkeys(self._settings.assigned)
-        later.split &= "IFS" not in self._settings.assigned
-        later.positional, later.exact = None, False
-        return later
-
     def _follow_script(self, text: str, state: State, frame: Frame, scripted: Scripted) -> Record:
         """A script in a line of its own: what is not known of it is not said of this one."""
         line = Line(self.place, self._programs, OneParser(), None)
         line._calls = Calls(line, line._record, scripted, self._programs, None)
         line._simples = Simples(line, line._record, line._settings, line._calls)
-        line._record.led = self._record.led
+        line._record.led, line._record.fresh = self._record.led, FreshNames(self.place, text, sure=True)
         state.inexact = line._record.doubts
         line.been(state)
         try:
@@ -155,9 +153,15 @@ class Line:
             line.doubt("too many commands")
         return line._record
 
-    def trapped(self, script: str) -> None:
-        if script not in self._traps:
-            self._traps.append(script)
+    def trapped(self, script: str, state: State) -> None:
+        self._traps[script] = join(self._traps.get(script), state.copy()) or state
+
+    def shaken(self, state: State) -> None:
+        state.shake()
+        self._settings.shake()
+
+    def noted(self, name: str, content: Content) -> None:
+        self._settings.note(name, content)
 
     def been(self, state: State) -> None:
         now = state.copy()
@@ -187,9 +191,11 @@ class Line:
         for item in script.lists:
             # Behind an end nothing runs: judged all the same, from where it stood.
             here = done.either or state
+            ends = ends_here(item, here, frame)
             done = self._and_or(
                 item, here.copy() if item.background else here, frame.apart() if item.background else frame
             )
+            done = Done(done.success, None) if ends else done
             if item.background:
                 done = Done(here, here)
             if done.either is None:
@@ -198,19 +204,21 @@ class Line:
         return Done(None, None) if ended else done
 
     def _and_or(self, item: AndOr, state: State, frame: Frame) -> Done:
-        done = self._pipeline(item.pipelines[0], state, frame)
-        for operator, pipeline in zip(item.operators, item.pipelines[1:], strict=True):
+        tried = frame._replace(tried=True) if item.operators else frame
+        done = self._pipeline(item.pipelines[0], state, tried)
+        for index, (operator, pipeline) in enumerate(zip(item.operators, item.pipelines[1:], strict=True), start=1):
             both = operator == "&&"
             entered, other = done if both else (done.failure, done.success)
             start = state.copy() if entered is None else entered.copy() if entered is other else entered
-            after = self._pipeline(pipeline, start, frame)
+            after = self._pipeline(pipeline, start, tried if index < len(item.operators) else frame)
             after = Done(None, None) if entered is None else after
             done = joined_ends(after, Done(None, other) if both else Done(other, None))
         return done
 
     def _pipeline(self, pipeline: Pipeline, state: State, frame: Frame) -> Done:
         if len(pipeline.stages) == 1:
-            done = self.command(pipeline.stages[0], state, frame)
+            inside = frame._replace(tried=True) if pipeline.negated else frame
+            done = self.command(pipeline.stages[0], state, inside)
             return Done(done.failure, done.success) if pipeline.negated else done
         commands = self._record.commands
         inner = frame.apart()._replace(whole=False, opened=None, names=None, numbers=False)

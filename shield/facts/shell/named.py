@@ -7,9 +7,9 @@ from shield.facts.programs.reading import Value
 from shield.facts.shell.environment import may_be_secret
 from shield.facts.shell.grammar.script import LITERAL, Parameter, PartKind, Word
 from shield.facts.shell.state import State
-from shield.facts.shell.variables import Content, Keyed, Listed, Matching, Number, Secret
+from shield.facts.shell.variables import Content, Fresh, Keyed, Listed, Matching, Number, Secret
 
-__all__ = ["NAME", "is_all", "is_plain", "is_unset", "length", "secret_in", "value_of"]
+__all__ = ["NAME", "fresh_of", "is_all", "is_plain", "is_unset", "length", "secret_in", "value_of"]
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _NUMBERS = frozenset(("?", "#", "$", "!", "RANDOM", "SRANDOM", "SECONDS", "LINENO", "UID", "EUID", "BASHPID"))
@@ -19,7 +19,7 @@ _NATURAL = Number(natural=True)
 def value_of(name: str, state: State) -> Content:
     """What `$name` stands for."""
     if name == "PWD":
-        return state.bases[0] if len(state.bases) == 1 and not state.linked else None
+        return state.standing()
     positional = state.parameters()
     if positional is not None and any(value.many for value in positional):
         positional = None
@@ -49,7 +49,18 @@ def _parameter_at(place: int, positional: tuple[Value, ...], state: State) -> Co
     value = positional[place - 1]
     if value.several:
         return Matching(value, state.bases)
+    if value.fresh or value.lost is not None:
+        return fresh_of(value)
     return value.text if value.fixed else _NATURAL if value.number else None
+
+
+def fresh_of(value: Value) -> Content:
+    """The name of what the line makes anew, given as a word."""
+    lost = value.lost.words if value.lost is not None else ()
+    if not value.fixed or len(lost) > 1 or not all(each.fixed for each in lost):
+        return None
+    chance = value.fresh or (value.lost.name if value.lost is not None else "")
+    return Fresh(value.text, chance, lost[0].text if lost else None if value.lost is None else "")
 
 
 def is_plain(word: Word) -> bool:

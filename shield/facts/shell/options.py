@@ -20,6 +20,9 @@ def set_options(words: tuple[Value, ...], state: State) -> None:
             return
         if "f" in text:
             state.globs = False
+        named = words[index + 1].text if text.endswith("o") and index + 1 < len(words) else ""
+        if "e" in text or named == "errexit":
+            state.ending = text.startswith("-")
 
 
 _UNCHANGED_TEXT = """
@@ -36,6 +39,8 @@ _MATCHING = frozenset(("dotglob", "globstar", "nocaseglob", "nocasematch", "glob
 
 def set_shell_options(words: tuple[Value, ...], state: State) -> None:
     """`shopt words…`: what may change how words are read is a doubt."""
+    if any(not word.fixed or word.text == "errexit" for word in words):
+        state.ending = False
     options = [word.text for word in words if word.fixed and word.text.startswith("-")]
     if all(word.fixed for word in words) and not any(set(option) & set("su") for option in options):
         return  # it tells how they are set

@@ -1,16 +1,17 @@
 """What commands print that the line goes on with: substitutions, and what a stage of a pipeline gives the next one."""
 
+import posixpath
 from functools import reduce
 
 from shield.facts.programs.listing import filtered, split_up
 from shield.facts.programs.reading import Listing
 from shield.facts.shell.frame import Frame, Walk
-from shield.facts.shell.grammar.script import MAX_DEPTH, Command, Part, Simple, literal
+from shield.facts.shell.grammar.script import MAX_DEPTH, AndOr, Command, Part, Simple, literal
 from shield.facts.shell.printed import printed, thinned
 from shield.facts.shell.record import Record
 from shield.facts.shell.simple import reads_nothing_else
 from shield.facts.shell.state import State
-from shield.facts.shell.variables import Content, Matching
+from shield.facts.shell.variables import Content, Fresh, Matching
 from shield.types import Access, Operation, Origin
 
 __all__ = ["Outputs"]
@@ -50,8 +51,11 @@ class Outputs:
             return None
         bodies = [literal(node.target) for node in stage.redirects if node.op.startswith("<<")]
         fed = bodies[0] if len(bodies) == 1 == len(stage.redirects) else None
-        base = state.bases[0] if len(state.bases) == 1 and not state.linked else None
-        return printed(self._record.commands[seen], fed=fed, base=base, path=state.variables.get("PATH"))
+        command, base = self._record.commands[seen], state.standing()
+        here = state.bases[0] if len(state.bases) == 1 else None
+        made = self._record.fresh.of(stage, command, here)
+        standing = base if isinstance(base, str) else None
+        return made or printed(command, fed=fed, base=standing, path=state.variables.get("PATH"))
 
     def listed(self, part: Part) -> Listing | None:
         """The names that a substitution prints, if it was followed last and prints these alone."""
@@ -64,6 +68,18 @@ class Outputs:
         value = split_up(self._listed[1], self._walk.place, state.bases)
         return Matching(value, state.bases, tame=True) if value is not None else None
 
+    def _either(self, item: AndOr, seen: int, state: State) -> Content:
+        """What `mktemp -d || mktemp -d -t x.XXX` prints: what the first of them makes, or the next; new in any case."""
+        stages = [pipeline.stages[0] for pipeline in item.pipelines if len(pipeline.stages) == 1]
+        commands = self._record.commands[seen:]
+        negated = any(pipeline.negated for pipeline in item.pipelines)
+        if negated or set(item.operators) != {"||"} or not len(stages) == len(item.pipelines) == len(commands):
+            return None
+        here = state.bases[0] if len(state.bases) == 1 else None
+        made = [self._record.fresh.of(*each, here) for each in zip(stages, commands, strict=True)]
+        folders = {each and posixpath.dirname(each.path) for each in made}
+        return made[0] if None not in folders and len(folders) == 1 else None
+
     def output(self, part: Part, state: State, frame: Frame) -> Content:
         """Follow the commands of a substitution; what they print, if that is known."""
         self._listed = None
@@ -71,16 +87,22 @@ class Outputs:
             self._walk.doubt("nested too deep")
             return None
         seen = len(self._record.commands)
-        self._walk.script(part.script, state.copy(), frame.apart()._replace(depth=frame.depth + 1, whole=False))
+        inner = state.copy()
+        inner.ending = False  # `set -e` does not hold there
+        self._walk.script(part.script, inner, frame.apart()._replace(depth=frame.depth + 1, whole=False))
         lists = part.script.lists
-        if len(lists) != 1 or len(lists[0].pipelines) != 1 or lists[0].background:
+        if len(lists) != 1 or lists[0].background:
             return None
+        if len(lists[0].pipelines) != 1:
+            return self._either(lists[0], seen, state)
         stages = lists[0].pipelines[0].stages
         # INVARIANT: of several lists or pipelines each prints something; of one the last command says what comes out
         listing = self.names(stages[0], seen, None, frame) if len(stages) == 1 else self.listing
         self._listed = (part, listing) if listing is not None else None
         if len(stages) == 1:
-            return self.printed(stages[0], seen, state)
+            output = self.printed(stages[0], seen, state)
+            # where that succeeds nothing was made
+            return None if isinstance(output, Fresh) and lists[0].pipelines[0].negated else output
         # of a pipeline only what its last command prints: a number, if it prints nothing else
         last = stages[-1]
         name = literal(last.words[0]) if isinstance(last, Simple) and last.words else None

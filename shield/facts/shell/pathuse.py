@@ -127,7 +127,8 @@ def _texts(value: Value, place: Place, base: str | None) -> tuple[str, ...] | No
     """Everything that a word may be, as it would be written; None where that is not known."""
     if value.fixed:
         return (value.text,)
-    return superset(value.pattern, place, base) if value.pattern is not None and value.known else None
+    known = value.pattern is not None and value.known and not value.fresh
+    return superset(value.pattern or "", place, base) if known else None
 
 
 def _one(value: Value, access: Access, place: Place, base: str | None, recursive: bool, source: str) -> list[PathFact]:
@@ -156,7 +157,10 @@ def _one(value: Value, access: Access, place: Place, base: str | None, recursive
 def _glob(value: Value, access: Access, place: Place, base: str | None, recursive: bool, source: str) -> list[PathFact]:
     """The directory that all matches lie in, and each match; all beneath the directory where they are not known."""
     assert value.pattern is not None
-    found = superset(value.pattern, place, base)
+    if value.fresh and ".." in value.pattern.split("/"):
+        return _one(Value(text=value.text, known=False), access, place, base, recursive, source)
+    # Of what the line makes anew nothing is there yet.
+    found = None if value.fresh else superset(value.pattern, place, base)
     lead = fixed_directory(value.pattern)
     # Where every match is known, the directory above them is looked through and nothing else.
     fact = path_fact(

@@ -2,22 +2,25 @@
 
 import posixpath
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from shield.facts.hosts import host_fact
 from shield.facts.place import Place
 from shield.facts.programs.reading import Listing, Reading
 from shield.facts.shell.frame import Call, Frame
+from shield.facts.shell.fresh import FreshNames
 from shield.facts.shell.led import Led
 from shield.facts.shell.lookup import Found
 from shield.facts.shell.pathuse import path_facts
 from shield.facts.shell.state import State
 from shield.facts.shell.touched import Touched
-from shield.types import Access, CommandFact, Dynamic, HostFact, Origin, PathFact
+from shield.types import Access, CommandFact, Dynamic, HostFact, Origin, PathFact, RunsCode
 
 __all__ = ["Record", "TooMuchError"]
 
 _MAX_STEPS = 6_000
+_LOOKS = (Access.READ, Access.LIST)
 _NONE_SHOWN: Mapping[str, str] = MappingProxyType({})
 
 
@@ -34,6 +37,7 @@ class Record:
 
     def __init__(self, place: Place) -> None:
         self.place = place
+        self.fresh = FreshNames(place, "")
         self.commands: list[CommandFact] = []
         self.paths: list[PathFact] = []
         self.hosts: list[HostFact] = []
@@ -84,7 +88,7 @@ class Record:
                 name=name if name is not None else words[0].text if words else "",
                 program=found.file,
                 origin=found.origin,
-                argv=tuple([word.text for word in words]),
+                argv=tuple([word.shown if word.fresh else word.text for word in words]),
                 flags=tuple(dict.fromkeys(reading.flags)),
                 assignments=MappingProxyType(dict(call.shown)) if call.shown else _NONE_SHOWN,
                 redirects=redirects,
@@ -104,12 +108,13 @@ class Record:
         reading.unread += sorted(behind)
         if not frame.elsewhere:
             for use in reading.paths:
-                facts = path_facts(use, self.place, state.bases, source)
+                unmade = frame.lost or use.value.lost is not None
+                facts = self._marked(path_facts(use, self.place, state.bases, source), state, unmade=unmade)
                 self.paths.extend(facts)
                 if len(self.paths) > self.MAX_PATHS:
                     raise TooMuchError
                 for fact in facts:
-                    note = self.touched.note(fact)
+                    note = None if self._stands(fact) else self.touched.note(fact)
                     if note is not None:
                         self.unknown.append(note)
                     if fact.access is Access.WRITE and fact.resolved is not None:
@@ -125,10 +130,51 @@ class Record:
         self.unknown.extend((*reading.unknown, *reading.unread))
         self.unread.extend(reading.unread)
 
+    def _stands(self, fact: PathFact) -> bool:
+        """Whether it is just what the line made anew: nothing puts another in its place but who deletes it first."""
+        path = fact.resolved
+        return path is not None and "fresh" in fact.categories and self.fresh.is_made(path) and not self.led.gone(path)
+
+    def filled(self) -> None:
+        """Mark what the line makes anew where it puts something there that the project's own code does not."""
+        puts = {
+            f"commands[{at}]"
+            for at, command in enumerate(self.commands)
+            if command.runs_code is RunsCode.NONE or any(">" in each.op for each in command.redirects)
+        }
+        fresh = [fact for fact in self.paths if "fresh" in fact.categories]
+        if any(fact.access is Access.WRITE and fact.source in puts for fact in fresh):
+            self.paths[:] = [
+                replace(fact, categories=fact.categories | {"filled"}) if "fresh" in fact.categories else fact
+                for fact in self.paths
+            ]
+
+    def _marked(self, facts: list[PathFact], state: State, *, unmade: bool) -> list[PathFact]:
+        """The facts, and which are of what the line has made anew, or (`unmade`) would only be if that failed. Nobody
+        reads then what is not there, and what is done in any case is done by another command."""
+        if unmade:
+            known = {(fact.resolved, fact.access, fact.recursive) for fact in self.paths}
+            facts = [
+                fact if fact.access in _LOOKS else replace(fact, categories=fact.categories | {"unmade"})
+                for fact in facts
+                if fact.resolved is None
+                or not (_nothing_there(fact) or (fact.resolved, fact.access, fact.recursive) in known)
+            ]
+        return [
+            replace(fact, categories=fact.categories | {"fresh"}) if self.fresh.marked(fact, state.made) else fact
+            for fact in facts
+        ]
+
+
+def _nothing_there(fact: PathFact) -> bool:
+    """Whether to look there shows nothing: no file, or the root of all, which is the same everywhere."""
+    root = fact.resolved == "/" and fact.access is Access.LIST and not fact.recursive
+    return fact.access in _LOOKS and (root or not fact.exists)
+
 
 def _is_unsure(call: Call) -> bool:
     """Whether an argument, or what a redirection opens, is not known."""
     for word in call.words:
-        if not word.fixed:
+        if not word.fixed or word.fresh:
             return True
     return call.fed is not None and call.fed.unsure

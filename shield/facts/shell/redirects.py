@@ -73,8 +73,9 @@ def read_redirects(
         value = (
             found[0] if len(found) == 1 else Value(text=" ".join(item.text for item in found), known=False, many=True)
         )
-        out.append(Redirect(op=node.op, target=value.text if value.fixed else None, fd=fd))
-        unsure |= not value.fixed
+        known = value.fixed and not value.fresh
+        out.append(Redirect(op=node.op, target=value.text if known else None, fd=fd))
+        unsure |= not known
         if value.fixed and node.op in (">&", "<&") and re.fullmatch(r"\d+-?", value.text):
             continue
         if value.fixed and value.text in _STREAMS:
@@ -91,7 +92,10 @@ def read_redirects(
         if accesses is None:
             reading.caution()
             accesses = (Access.READ, Access.WRITE)
-        reading.path(value, *accesses)
+        reading.path(value._replace(lost=None), *accesses)
+        for other in value.lost.words if value.lost is not None and len(value.lost.words) == 1 else ():
+            if other.text:  # what has no name cannot be opened
+                reading.path(other._replace(lost=value.lost), *accesses)
         if node.op == "<" and node.fd in (None, 0) and value.fixed:
             opened = value
     return Fed(tuple(out), reading, stdin=stdin, text=fed, opened=opened, unsure=unsure)

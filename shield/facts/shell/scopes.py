@@ -40,5 +40,6 @@ def fresh(state: State, contents: Mapping[str, Content], env: Mapping[str, str])
     inner.fed = False
     inner.split = inner.globs = True
     inner.vanishing = False
+    inner.ending = False
     inner.previous, inner.stack, inner.locals = (None,), (), frozenset()
     return inner

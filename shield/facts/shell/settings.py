@@ -1,5 +1,7 @@
 """Assignments: what a variable becomes, and what that changes in how the rest of the line runs."""
 
+from functools import reduce
+
 from shield.facts.paths import resolve_path
 from shield.facts.place import Place
 from shield.facts.shell.arithmetic import UntrustedError, evaluate
@@ -10,7 +12,17 @@ from shield.facts.shell.grammar.script import Assignment
 from shield.facts.shell.named import secret_in
 from shield.facts.shell.state import State
 from shield.facts.shell.tilde import Mode
-from shield.facts.shell.variables import INTEGER, OWN_VARIABLES, Attribute, Content, Keyed, Listed, Number, Secret
+from shield.facts.shell.variables import (
+    INTEGER,
+    OWN_VARIABLES,
+    Attribute,
+    Content,
+    Keyed,
+    Listed,
+    Number,
+    Secret,
+    united,
+)
 
 __all__ = ["Settings"]
 
@@ -28,6 +40,25 @@ class Settings:
     def __init__(self, place: Place) -> None:
         self._place = place
         self.assigned: set[str] = set()
+        self._noted: dict[str, list[Content]] = {}
+        self._shaken = False
+
+    def note(self, name: str, content: Content) -> None:
+        """A variable held this at some time."""
+        noted = self._noted.setdefault(name, [])
+        if content not in noted:
+            noted.append(content)
+
+    def shake(self) -> None:
+        """Something ran that may have assigned whatever it likes."""
+        self._shaken = True
+
+    def ever(self, name: str, held: Content) -> Content:
+        """What a variable may hold after it held `held`, at any time and whatever way the line goes."""
+        noted = self._noted.get(name, [])
+        if self._shaken:
+            return None
+        return held if len(noted) <= 1 else reduce(united, noted, held)
 
     def value(self, assignment: Assignment, state: State, shell: Shell) -> Content:
         """What an assignment gives its variable, old content taken into account."""
@@ -91,6 +122,7 @@ class Settings:
     def assign(self, name: str, content: Content, state: State) -> None:
         """A variable of the shell itself; exported already if the environment has it."""
         self.assigned.add(name)
+        self.note(name, content)
         attribute = state.attributes.get(name)
         if attribute is Attribute.CHANGED:
             content = None

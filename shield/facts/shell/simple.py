@@ -14,6 +14,7 @@ from shield.facts.shell.expand import expand
 from shield.facts.shell.frame import Call, Done, Fed, Frame, Walk, joined_ends
 from shield.facts.shell.glob import may_be_option
 from shield.facts.shell.grammar.script import Assignment, Command, Part, PartKind, Simple, Word, literal
+from shield.facts.shell.lost import made_or_not, proven, whole, without_lost
 from shield.facts.shell.pathuse import raw_path
 from shield.facts.shell.record import Record
 from shield.facts.shell.settings import Settings
@@ -69,7 +70,7 @@ class Simples:
         fed = self._walk.redirected(node.redirects, state, frame)
         self._emptied((), fed, state)
         self._record.add(Call((), shown=shown, fed=fed), fed.reading, state, frame)
-        return Done(state, state)
+        return made_or_not(node, state)
 
     def _run(self, node: Simple, state: State, frame: Frame) -> Done:
         words, given = self._words(node, state, frame)
@@ -82,16 +83,28 @@ class Simples:
                 whole = (fed.text is not None or opened is not None) and reads_nothing_else(node)
                 frame = frame._replace(piped=True, fed=fed.text, opened=opened, whole=whole, names=None, numbers=False)
         if not node.assignments and words:
-            return self._calls.call(Call(words, given=given, fed=fed), state, frame)
+            return proven(node, state, self._called(Call(words, given=given, fed=fed), state, frame))
         contents, shown = self._contents(node, state, frame)
         if words:
-            return self._calls.call(Call(words, contents, shown, given, fed), state, frame)
+            return self._called(Call(words, contents, shown, given, fed), state, frame)
         # Every word came to nothing: bash runs nothing, or what an assignment left.
         for key, content in contents.items():
             self._settings.assign(key, content, state)
         reading = fed.reading if fed is not None else Reading()
         self._record.add(Call((), shown=shown, fed=fed), reading, state, frame, dynamic=Dynamic.PROGRAM)
         return Done(state, state)
+
+    def _called(self, call: Call, state: State, frame: Frame) -> Done:
+        """Run the command, as it is and as it would be where something was not made that its words name."""
+        if all(word.lost is None for word in call.words):
+            return self._calls.call(call, state, frame)
+        others = list(without_lost(call.words))
+        before, lost = state.copy(), frame._replace(lost=True)
+        done = self._calls.call(call._replace(words=whole(call.words)), state, frame)
+        for words in others:
+            if words:
+                done = joined_ends(done, self._calls.call(call._replace(words=words), before.copy(), lost))
+        return done
 
     def _emptied(self, words: tuple[Value, ...], fed: Fed, state: State) -> None:
         """`: > FILE`: nothing is written into what is opened for it."""
@@ -131,6 +144,7 @@ class Simples:
                 self._walk.doubt(f"`{assignment.name}` is given an attribute and a value for one command")
             # the next one may name it; what else was assigned stays
             state.variables[assignment.name] = contents[assignment.name] = content
+            self._settings.note(assignment.name, content)
             shown[assignment.name] = content if isinstance(content, str) else _shown(assignment)
         for key in contents:
             state.variables[key] = kept.get(key)

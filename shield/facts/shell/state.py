@@ -8,7 +8,7 @@ from enum import Enum
 from shield.facts.programs.exposed import UNKNOWN
 from shield.facts.programs.reading import Value
 from shield.facts.shell.grammar.script import Function
-from shield.facts.shell.variables import OWN_VARIABLES, Attribute, Content, united, wider
+from shield.facts.shell.variables import OWN_VARIABLES, Attribute, Content, Fresh, united, wider
 
 __all__ = ["State", "join", "joined_bases"]
 
@@ -74,6 +74,9 @@ class State:
         frozenset()
     )  # what the script was given in its environment, and gives on; functions as `f()`
     stood: tuple[str | None, ...] = ()  # where the shell stood when `positional` was given
+    made: frozenset[str] = frozenset()  # folders that the line surely made because nothing was there
+    ending: bool = False  # what fails ends the shell (`set -e`)
+    chances: tuple[str, ...] = ()  # letters of names that the line makes anew, where the shell may stand in one
 
     def copy(self) -> "State":
         """For a subshell, or a path that may not be taken."""
@@ -100,6 +103,9 @@ class State:
             self.arrays,
             self.handed,
             self.stood,
+            self.made,
+            self.ending,
+            self.chances,
         )
 
     def give(self, words: tuple[Value, ...]) -> None:
@@ -111,6 +117,19 @@ class State:
         if self.positional is None or self.stood == self.bases:
             return self.positional
         return tuple([value if value.fixed or value.number else _unfound(value) for value in self.positional])
+
+    def shake(self) -> None:
+        """Something ran that may have assigned: what was made anew may be named by other names, or by none."""
+        self.exact = self.ending = False
+        for name, content in self.variables.items():
+            if isinstance(content, Fresh):
+                self.variables[name] = None
+
+    def standing(self) -> Content:
+        """What `$PWD` is."""
+        base = self.bases[0] if len(self.bases) == 1 and not self.linked else None
+        chance = next((each for each in self.chances if each in (base or "")), None)
+        return base if base is None or chance is None else Fresh(base, chance)
 
     def doubt(self, reason: str) -> None:
         if reason not in self.inexact:
@@ -207,6 +226,9 @@ def join(first: State | None, second: State | None, *, widen: bool = False) -> S
         first.arrays,
         first.handed | second.handed,
         first.stood if first.stood == second.stood else (),
+        first.made & second.made,
+        first.ending and second.ending,
+        first.chances if first.chances == second.chances else tuple(dict.fromkeys((*first.chances, *second.chances))),
     )
 
 

@@ -28,6 +28,11 @@ class Touched:
     def __init__(self) -> None:
         self._places: dict[str, str] = {}
 
+    @property
+    def nothing(self) -> bool:
+        """Whether no command was one of those."""
+        return not self._places
+
     def add(self, name: str, facts: Iterable[PathFact]) -> None:
         for fact in facts:
             if fact.access in _CHANGING and fact.resolved is not None:

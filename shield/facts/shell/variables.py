@@ -13,6 +13,7 @@ __all__ = [
     "Attribute",
     "Choice",
     "Content",
+    "Fresh",
     "Keyed",
     "Listed",
     "Matching",
@@ -54,6 +55,16 @@ class Token(NamedTuple):
     maybe: bool = False
 
 
+class Fresh(NamedTuple):
+    """The name of what the line makes anew, or of what lies beneath or beside it. `path`: absolute, with letters of its
+    own, `chance`, in place of those that are chosen by chance, so it equals no text. `lost`: the text that it is
+    instead where nothing could be made, None where it surely was."""
+
+    path: str
+    chance: str
+    lost: str | None = None
+
+
 class Secret(NamedTuple):
     """What a variable holds that is a secret by its name, with more around it or not. `source`: `$NAME`, by which rules
     see it wherever it goes; the value is in no fact."""
@@ -92,7 +103,7 @@ class Attribute(Enum):
 
 
 # What a variable holds; None is not known (that it is unset among the rest).
-Content = str | Number | Token | Secret | Choice | Listed | Keyed | Matching | None
+Content = str | Number | Token | Fresh | Secret | Choice | Listed | Keyed | Matching | None
 
 
 def known_texts(content: Content) -> tuple[str, ...] | None:
@@ -109,6 +120,17 @@ def _number(content: Content) -> Number | None:
     if texts is None or not all(INTEGER.match(text) for text in texts):
         return None
     return Number(natural=not any(text.startswith("-") for text in texts))
+
+
+def _fresh(first: Content, second: Content) -> Content:
+    """A new name, or what stands for it where there is none."""
+    lost = second if isinstance(second, str) else second.lost if isinstance(second, Fresh) else None
+    same = isinstance(second, Fresh) and isinstance(first, Fresh) and first.path == second.path
+    if not isinstance(first, Fresh) or not (same or isinstance(second, str)):
+        return None
+    if first.lost is None or lost is None or first.lost == lost:
+        return first._replace(lost=first.lost if lost is None else lost)
+    return None
 
 
 def united(first: Content, second: Content) -> Content:
@@ -131,6 +153,8 @@ def wider(first: Content, second: Content) -> Content:
         return first
     if isinstance(second, Secret):
         return second
+    if isinstance(first, Fresh) or isinstance(second, Fresh):
+        return _fresh(first, second) if isinstance(first, Fresh) else _fresh(second, first)
     left, right = _number(first), _number(second)
     if left is not None and right is not None:
         return Number(left.natural and right.natural, left.several or right.several, left.maybe or right.maybe)
