@@ -11,7 +11,7 @@ from pathlib import Path
 
 from audit.query import Filter, select
 from audit_log import Made, build
-from row import Row
+from row import MeasureError, Row
 
 MILLION = 1_000_000
 
@@ -66,7 +66,7 @@ def verify_apart(made: Made) -> Verified:
     command += ["--checkpoint", str(made.checkpoint_file)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=1800)
     if done.returncode != 0:
-        raise SystemExit(f"verify ended with {done.returncode}: {done.stdout[-300:]} {done.stderr[-300:]}")
+        raise MeasureError(f"verify ended with {done.returncode}: {done.stdout[-300:]} {done.stderr[-300:]}")
     return Verified(*(float(figure) for figure in done.stderr.split()[-3:]))
 
 
@@ -79,6 +79,6 @@ def _chain(made: Made, count: int = 100_000) -> float:
     with open(lines, "rb") as file:
         for line in file:
             if json.loads(line)["prev"] != prev:
-                raise SystemExit("the chain does not hold")
+                raise MeasureError("the chain does not hold")
             prev = hashlib.sha256(b"\0" + line[:-1]).hexdigest()
     return count / (time.process_time() - begun)

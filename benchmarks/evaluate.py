@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from row import Row, cpu_us
+from row import MeasureError, Row, cpu_us
 from shield.actions.request import parse_request
 from shield.facts.local import LocalFiles
 from shield.facts.place import Place
@@ -47,5 +47,5 @@ def rows() -> Iterator[Row]:
 
             decision = evaluate()
             if decision is not Decision.ALLOW:
-                raise SystemExit(f"{name}: {decision}, so this measures something else; {os.getcwd()}")
+                raise MeasureError(f"{name}: {decision}, so this measures something else; {os.getcwd()}")
             yield Row(name=name, median=cpu_us(evaluate), unit="us", goal=goal)

@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterator
 import tree_sitter
 import tree_sitter_bash
 
-from row import Row, cpu_us
+from row import MeasureError, Row, cpu_us
 from shield.facts.programs.library import models
 from shield.facts.shell.analyse import MAX_COMMAND_BYTES, Analyser
 from shield.facts.shell.grammar.reader import read_line
 from shield.facts.shell.grammar.shfmt import Shfmt, shfmt_binary
+from shield.facts.shell.record import Record
 from shield.policy.world import made_place
 
 LINE = 'for f in $(git ls-files "*.py"); do grep -n "$1" "$f" || echo "${f%.py}: none" >&2; done'
@@ -20,7 +21,9 @@ _LINES = {
     "facts.shell1": "ls -la src",
     "facts.shell5": "cd src && ls -la | grep -v tests | sort | head -5",
     "facts.shell200": " && ".join(f"ls dir{index}" for index in range(200)),
-    "facts.line16k": " ".join(["cat", *(f"dir/file{index}.txt" for index in range(1_200))])[:MAX_COMMAND_BYTES],
+    "facts.line16k": " ".join(["cat", *(f"dir/chapter/{index}.txt" for index in range(Record.MAX_PATHS))])[
+        :MAX_COMMAND_BYTES
+    ],
 }
 _LANGUAGE = tree_sitter.Language(tree_sitter_bash.language())
 
@@ -33,7 +36,7 @@ def rows() -> Iterator[Row]:
     analyser = Analyser(models(), second)
     for name, line in _LINES.items():
         if not analyser.analyse(line, place).parsed:
-            raise SystemExit(f"{name}: the line is not understood, so this measures something else")
+            raise MeasureError(f"{name}: the line is not understood, so this measures something else")
         ours = cpu_us(lambda line=line: analyser.analyse(line, place), rounds=5)
         peer = cpu_us(lambda line=line: tree_sitter.Parser(_LANGUAGE).parse(line.encode()), rounds=5)
         yield Row(name=name, median=ours, unit="us", peer="tree-sitter parse", ratio=peer / ours)
@@ -43,7 +46,7 @@ def rows() -> Iterator[Row]:
 def _second_parser(calls: int = 100) -> Row:
     second = Shfmt(shfmt_binary())
     if second.read(LINE) != read_line(LINE):
-        raise SystemExit("facts.second_parser: the parsers differ, so this measures something else")
+        raise MeasureError("facts.second_parser: the parsers differ, so this measures something else")
     lines = [f"{LINE} # {index}" for index in range(calls)]
     bash = ["bash", "-n", "-c"]
     ours = _elapsed_us(second.read, lines)

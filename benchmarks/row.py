@@ -6,7 +6,11 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-__all__ = ["Row", "cpu_us"]
+__all__ = ["MeasureError", "Row", "cpu_us"]
+
+
+class MeasureError(Exception):
+    """What a row would measure is not there, or does something else than its name says."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from agentctl.sidecar import Sidecar, start
-from row import Row
+from row import MeasureError, Row
 from shield.client import Client
 from shield.types import Isolation
 
@@ -70,7 +70,7 @@ def _load(sidecar: Sidecar, request: Path, connections: int, requests: int) -> d
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     told: dict[str, float] = json.loads(done.stdout)
     if told["failed"]:
-        raise SystemExit(f"{told['failed']:.0f} of {requests} requests were not answered with ALLOW")
+        raise MeasureError(f"{told['failed']:.0f} of {requests} requests were not answered with ALLOW")
     return told
 
 
@@ -79,7 +79,7 @@ def _rss_mb(pid: int | None) -> float:
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("VmRSS:"):
             return int(line.split()[1]) / 1024
-    raise SystemExit("no VmRSS")
+    raise MeasureError("no VmRSS")
 
 
 def _cpu_s(pid: int | None) -> float:

@@ -4,7 +4,7 @@ import statistics
 import time
 from collections.abc import Iterator
 
-from row import Row
+from row import MeasureError, Row
 from shield.actions.registry import lookup
 from shield.actions.request import make_action
 from shield.facts.compute import compute
@@ -30,7 +30,7 @@ def rows() -> Iterator[Row]:
     less where a second core is free. Raises ConfigError where no model is shipped."""
     tier = load_tier1(data_folder("policies/heuristics"), data_folder("models/tier1"))
     if tier.texts.trouble is not None:
-        raise SystemExit(f"tier 1 cannot be measured: {tier.texts.trouble}")
+        raise MeasureError(f"tier 1 cannot be measured: {tier.texts.trouble}")
     policy = Opinion(tier=Tier.POLICY, need=Tier.CLASSIFIER)
     took, waited = [], []
     for number in range(ROUNDS):
@@ -47,6 +47,6 @@ def rows() -> Iterator[Row]:
         took.append((time.process_time() - began) * 1000)
         waited.append((time.perf_counter() - begun) * 1000)
         if said.absent:
-            raise SystemExit(f"tier 1 did not read it: {said.rule}")
+            raise MeasureError(f"tier 1 did not read it: {said.rule}")
     yield Row(name="tier1.action.p50", median=statistics.median(took[5:]), unit="ms", goal=20)
     yield Row(name="tier1.action.wall", median=statistics.median(waited[5:]), unit="ms")

@@ -112,8 +112,8 @@ class Line:
             self.been(state)
             self.text(text, state, frame)
             self._follow_traps(frame)
-        except TooMuchError:
-            self.doubt("too many commands")
+        except TooMuchError as error:
+            self.doubt(str(error))
         self._record.filled()
         self.unknown.extend(rewritten(self.paths, self.commands))
 
@@ -149,8 +149,8 @@ class Line:
         try:
             line.text(text, state, frame)
             line._follow_traps(frame)
-        except TooMuchError:
-            line.doubt("too many commands")
+        except TooMuchError as error:
+            line.doubt(str(error))
         return line._record
 
     def trapped(self, script: str, state: State) -> None:

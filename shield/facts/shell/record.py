@@ -25,7 +25,7 @@ _NONE_SHOWN: Mapping[str, str] = MappingProxyType({})
 
 
 class TooMuchError(Exception):
-    """Following the line takes more steps than are taken."""
+    """Following the line takes more than is taken: of what there is too much, as the line's doubt says it."""
 
 
 class Record:
@@ -62,7 +62,7 @@ class Record:
         """
         self._steps += 1
         if self._steps > _MAX_STEPS or len(self.commands) >= self.MAX_COMMANDS:
-            raise TooMuchError
+            raise TooMuchError("too many commands")
 
     def add(
         self,
@@ -112,7 +112,7 @@ class Record:
                 facts = self._marked(path_facts(use, self.place, state.bases, source), state, unmade=unmade)
                 self.paths.extend(facts)
                 if len(self.paths) > self.MAX_PATHS:
-                    raise TooMuchError
+                    raise TooMuchError(f"more than {self.MAX_PATHS:,} paths")
                 for fact in facts:
                     note = None if self._stands(fact) else self.touched.note(fact)
                     if note is not None:

@@ -67,7 +67,7 @@ class Scripted:
             inner.unread.append(f"what `{posixpath.basename(nested.file)[:80]}` deletes is not known")
         commands, paths, hosts = shown(inner.commands, inner.paths, inner.hosts, file=nested.file, text=text)
         if len(record.commands) + len(commands) > Record.MAX_COMMANDS:
-            raise TooMuchError
+            raise TooMuchError("too many commands")
         start = len(record.commands)
         record.commands.extend(commands)
         for path in paths:
