@@ -15,6 +15,7 @@ import re2  # type: ignore[import-untyped]  # the wheel has no stubs
 from shield.facts.place import Protected
 from shield.facts.programs.aims import Aim, aim, only_signals
 from shield.facts.programs.ours import module_of, own_command
+from shield.regex import regex
 from shield.types import (
     Access,
     Answer,
@@ -37,7 +38,7 @@ _ANY = frozenset(Access)
 
 # Commands of our own that only judge: they change nothing and hold no secret.
 _HARMLESS_OWN = {"shield": frozenset({"check", "eval", "lint", "explain", "diff"}), "agentctl": frozenset({"tools"})}
-_OWN_NAME = re.compile(r"(?<![a-z0-9])(?:shield|agentctl)(?:-sidecar)?(?![a-z0-9])", re.IGNORECASE)
+_OWN_NAME = regex(r"(?<![a-z0-9])(?:shield|agentctl)(?:-sidecar)?(?![a-z0-9])", re.IGNORECASE)
 _OWN_SERVICES = ("shield", "shield.service", "agentctl", "agentctl.service")
 _FINDERS = frozenset({"pgrep", "pidof", "ps", "grep", "egrep", "rg", "awk", "lsof", "fuser", "cat", "ss", "netstat"})
 _PORTLESS = frozenset({"ping", "ping6", "dig", "host", "nslookup", "drill", "traceroute", "tracepath", "mtr", "whois"})

@@ -1,6 +1,5 @@
 """The door: bytes of one or many requests become ActionRequests, or an InputError that says where and what to do."""
 
-import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from typing import Any, cast
 from shield.actions.registry import canonical_name
 from shield.canonical import MAX_DEPTH, MAX_NODES, canonicalise, digest, parse
 from shield.errors import InputError, Reason
+from shield.regex import regex
 from shield.types import Action, ActionRequest, Json, Tier
 from shield.ulid import new_ulid
 
@@ -18,9 +18,9 @@ MAX_BATCH = 100  # DESIGN 6: actions in one batch
 _MAX_TYPE = 256
 
 _KEYS = frozenset({"id", "type", "payload", "cwd", "session", "tool_call_id", "min_tier", "intent"})
-_NAME = re.compile(r"[A-Za-z0-9._:-]{1,64}")
-_ID = re.compile(r"[!-~](?:[ -~]{0,126}[!-~])?")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_NAME = regex(r"[A-Za-z0-9._:-]{1,64}")
+_ID = regex(r"[!-~](?:[ -~]{0,126}[!-~])?")
+_CONTROL = regex(r"[\x00-\x1f\x7f]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,18 +3,18 @@
 import hashlib
 import json
 import math
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from shield.canonical.decoder import CANONICAL_DECODER, DuplicateKeyError, NumberError
 from shield.canonical.limits import MAX_DEPTH, MAX_NODES, MAX_SAFE_INTEGER, too_deep, too_many
 from shield.errors import InputError, Reason
+from shield.regex import regex
 from shield.types import Json
 
 __all__ = ["canonicalise", "decode", "digest", "encode"]
 
-_INT_KEY = re.compile(r"\$+int")
+_INT_KEY = regex(r"\$+int")
 _FAST = json.JSONEncoder(
     sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False, check_circular=False
 )

@@ -9,13 +9,14 @@ from typing import Any
 from shield.canonical.decoder import DECODER, DuplicateKeyError, NumberError
 from shield.canonical.limits import MAX_BYTES, MAX_DEPTH, MAX_NODES, too_deep, too_many
 from shield.errors import InputError, Reason
+from shield.regex import regex
 from shield.types import Json
 
 __all__ = ["parse"]
 
-_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
-_SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_STRING = regex(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_SURROGATE_ESCAPE = regex(rb"\\u[dD][89a-fA-F]")
+_SURROGATE = regex("[\ud800-\udfff]")
 
 
 def parse(raw: bytes, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH, max_nodes: int = MAX_NODES) -> Json:

@@ -6,7 +6,6 @@ Exit codes: 2 a line could not be read or anything failed, else 1 a BLOCK, else 
 import functools
 import gc
 import os
-import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -22,6 +21,7 @@ from shield.canonical import parse
 from shield.cli.render import compact, shown, verdict_line
 from shield.cli.standard_input import standard_input, typed
 from shield.errors import InputError, Reason, ShieldError
+from shield.regex import regex
 from shield.types import Decision, Isolation, Json, Role, Tier
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _PRECEDENCE = (2, 1, 3, 0)
 _AGENT = "check"
 _PIPE = "pipe the actions in, or name one"
 _TRIED = "not enforced:"  # what rules that only record would have done, as `shield.policy.set` says it
-_INTEGER = re.compile(r"-?[0-9]{1,18}")
+_INTEGER = regex(r"-?[0-9]{1,18}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,6 @@ Exit codes: 0 nothing but notes, 1 an error or a warning was found, 2 a policy d
 """
 
 import os
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ import click
 
 from shield.cli.render import compact, default_form, shown
 from shield.errors import PolicyError, ShieldError
+from shield.regex import regex
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-_NAME = re.compile(r"[a-z0-9][a-z0-9_-]*\Z")  # of a policy: no path, whatever lies here
+_NAME = regex(r"[a-z0-9][a-z0-9_-]*\Z")  # of a policy: no path, whatever lies here
 _BASE = "default"  # what a workspace's file is added to, where no policy is named
 
 

@@ -1,7 +1,6 @@
 """`shield model use`: the owner adopts a model, after a person confirmed it at the terminal."""
 
 import os
-import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from shield.cli.terminal import confirm
 from shield.config.home import home_from
 from shield.config.model_folder import SHIPPED, model_folder, model_name
 from shield.errors import ConfigError
+from shield.regex import regex
 
 if TYPE_CHECKING:
     from shield.model.adopt import Adopted
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["use"]
 
-_UNFIT = re.compile(r"[^a-z0-9._-]+")
+_UNFIT = regex(r"[^a-z0-9._-]+")
 
 
 @click.command("use", short_help="Adopt the model in a folder.")

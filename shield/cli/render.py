@@ -1,12 +1,12 @@
 """What commands print: JSON in one line, or text in which nothing a payload or a policy says can drive the terminal."""
 
 import json
-import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from shield.regex import regex
 from shield.types import Decision, Verdict
 
 __all__ = ["compact", "default_form", "near", "shown", "verdict_line"]
@@ -15,7 +15,7 @@ __all__ = ["compact", "default_form", "near", "shown", "verdict_line"]
 # tag characters, line separators, lone surrogates; of marks on one letter the third and later ones, which climb into
 # other lines.
 _MARKS = "[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
-_UNSEEN = re.compile(
+_UNSEEN = regex(
     "[\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff\ud800-\udfff]"
     f"|(?<={_MARKS}{{2}}){_MARKS}"

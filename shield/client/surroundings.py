@@ -18,19 +18,20 @@ from typing import Final
 
 from shield.client.pin import holds_home, working_tree
 from shield.errors import ClientError, Reason
+from shield.regex import regex
 
 __all__ = ["refuse_project"]
 
 _FILE_MAX: Final = 256 * 1024
 _DIFF_MAX: Final = 1024 * 1024
 _ENTRIES_MAX: Final = 4096
-_STEERING: Final = re.compile(
+_STEERING: Final = regex(
     r"SHIELD_\w+|AGENTCTL_\w+|HOME|XDG_(?:CONFIG|DATA|STATE)_HOME"
     r"|PYTHON(?:PATH|HOME|STARTUP|USERBASE|PLATLIBDIR|PYCACHEPREFIX)"
     r"|LD_(?:PRELOAD|LIBRARY_PATH|AUDIT)|DYLD_\w+|GCONV_PATH|OPENSSL_(?:CONF|MODULES|ENGINES)"
 )
 # Files by what they are called, and those in folders that are named here.
-_LOADED: Final = re.compile(r"\.env.*|\.?mise(?:\.[\w.-]+)?\.toml|.+\.code-workspace")
+_LOADED: Final = regex(r"\.env.*|\.?mise(?:\.[\w.-]+)?\.toml|.+\.code-workspace")
 _NAMES: Final = (
     ".config/mise.toml",
     ".config/mise/config.toml",

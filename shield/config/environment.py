@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from shield.config.home import user_home
 from shield.errors import ConfigError
+from shield.regex import regex
 
 __all__ = ["EXEC_UMASK", "exec_env", "is_harmless"]
 
@@ -16,14 +17,14 @@ _DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin"
 _EXEC_NAMES = ("HOME", "LANG", "LOGNAME", "PATH", "TERM", "TMPDIR", "TZ", "USER")
 # Names that make a shell, a loader or an interpreter run something else than what was judged, or a program start
 # another one: what is known of programs is known of them without these.
-_NEVER = re.compile(
+_NEVER = regex(
     r"BASH_.*|ENV|LD_.*|DYLD_.*|PYTHON.*|NODE_OPTIONS|NODE_PATH|GIT_.*|SHELLOPTS|BASHOPTS|PROMPT_COMMAND|PS[0-4]|IFS"
     r"|CDPATH|GLOBIGNORE|EXECIGNORE|POSIXLY_CORRECT|SHIELD_.*|AGENTCTL_.*|PERL5.*|PERLLIB|RUBYOPT|RUBYLIB|SHELL|PATH|HOME"
     r"|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|JDK_JAVA_OPTIONS|CLASSPATH|GCONV_PATH|GLIBC_TUNABLES|OPENSSL_CONF"
     r"|(?:MAN|SYSTEMD_)?PAGER|(?:SYSTEMD_)?EDITOR|VISUAL|FCEDIT|BROWSER|LESS(?:OPEN|CLOSE)?|[A-Z_]*ASKPASS|[A-Z]+_RSH"
     r"|(?:GNU)?MAKEFLAGS|MAKEFILES|TAR_OPTIONS|RIPGREP_CONFIG_PATH|GREP_OPTIONS|RUSTC_(?:WORKSPACE_)?WRAPPER|VIMINIT|EXINIT"
 )
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_NAME = regex(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def is_harmless(name: str) -> bool:

@@ -3,7 +3,6 @@
 import difflib
 import json
 import os
-import re
 import stat
 import tomllib
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ from pydantic import ValidationError
 from shield.config.home import Home
 from shield.config.sections import Config, Section
 from shield.errors import ConfigError
+from shield.regex import regex
 
 __all__ = ["load"]
 
@@ -70,7 +70,7 @@ def _read_toml(path: str) -> tuple[dict[str, Any], str]:
         raise ConfigError(_misread(path, str(error))) from None
 
 
-_AT = re.compile(r"(.*?) \(at (line \d+), column (\d+)\)")
+_AT = regex(r"(.*?) \(at (line \d+), column (\d+)\)")
 _MISREAD = {
     "invalid value": "text stands in quotes, a list in `[…]`",
     "cannot overwrite a value": "a key stands there twice, keep one",
@@ -88,8 +88,8 @@ def _misread(path: str, said: str) -> str:
     return f"{place}: {what}{column}; {advice}"
 
 
-_HEAD = re.compile(r"\s*\[\s*([\w.-]+)\s*\]")
-_SET = re.compile(r"""\s*["']?([\w.-]+)["']?\s*=""")
+_HEAD = regex(r"\s*\[\s*([\w.-]+)\s*\]")
+_SET = regex(r"""\s*["']?([\w.-]+)["']?\s*=""")
 
 
 def _place_of(key: str, text: str, path: str) -> str:

@@ -1,17 +1,17 @@
 """Which folder `[tier1] model` names: the shipped model, or one that its owner adopted into Shield's home."""
 
 import os
-import re
 from pathlib import Path
 
 from shield.config.home import Home
 from shield.errors import ConfigError
+from shield.regex import regex
 from shield.resources import data_folder
 
 __all__ = ["SHIPPED", "model_folder", "model_found", "model_name"]
 
 SHIPPED = "tier1"
-_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_NAME = regex(r"[a-z0-9][a-z0-9._-]{0,63}")
 
 
 def model_folder(name: str, home: Home) -> Path:

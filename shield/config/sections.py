@@ -1,7 +1,6 @@
 """The settings, their defaults and what is refused of them."""
 
 import os
-import re
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -10,10 +9,11 @@ from shield.config.environment import is_harmless
 from shield.config.loopback import split_tcp
 from shield.config.model_folder import SHIPPED, model_name
 from shield.errors import ConfigError
+from shield.regex import regex
 
 __all__ = ["Audit", "Config", "Section"]
 
-_WITNESS = re.compile(r"https?://[!-~]+ [!-~]+")
+_WITNESS = regex(r"https?://[!-~]+ [!-~]+")
 
 
 def _whole_path(value: str) -> str:

@@ -17,6 +17,7 @@ from shield.facts.mounts import other_names
 from shield.facts.place import Place
 from shield.facts.repositories import HEAD, part_of_repository
 from shield.facts.table import Group, Pattern, components, table
+from shield.regex import regex
 from shield.types import PROTECTED_CATEGORIES
 
 __all__ = ["CATEGORIES", "categorise", "covered", "has_meaning", "inside", "leads_on", "may_have_meaning"]
@@ -50,9 +51,9 @@ _HARMLESS_DEVICES = frozenset(
 _NO_DEVICES = (("dev", "shm"), ("dev", "fd"))
 _TEMPORARY = tuple(f"{folder}/" for folder in TEMPORARY)
 _BIN_NAMES = frozenset(("bin", "sbin"))
-_ROOT = re.compile(r"/proc/[^/]+(?:/task/[^/]+)?/root(?=/)")
+_ROOT = regex(r"/proc/[^/]+(?:/task/[^/]+)?/root(?=/)")
 # What NTFS and SMB take for the same name: dots and blanks at the end, a stream, git's own short name.
-_LOOSE = re.compile(r"[. ](?:/|$)|::\$|/git~[0-9]")
+_LOOSE = regex(r"[. ](?:/|$)|::\$|/git~[0-9]")
 
 
 _SECRETS = frozenset(("credential", "secret_store"))

@@ -12,6 +12,7 @@ from urllib.parse import unquote_to_bytes
 from shield.facts.addresses import METADATA_NAMES, ip_class
 from shield.facts.lookalikes import UnclearLabelError, a_label, deviates, is_a_label
 from shield.facts.wildcards import carried_class
+from shield.regex import regex
 from shield.types import HostFact, IpClass
 
 __all__ = ["DEFAULT_PORTS", "host_fact", "host_name"]
@@ -19,14 +20,14 @@ __all__ = ["DEFAULT_PORTS", "host_fact", "host_name"]
 _MAX_URL = 65_536
 _MAX_HOST = 253  # RFC 1035 section 2.3.4, without the trailing dot
 _MAX_LABEL = 63
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{0,31}):")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-_AUTHORITY_END = re.compile(r"[/?#]")
-_LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?")
-_NUMBER = re.compile(r"(?:0x[0-9a-f]*|[0-9]+)")
-_USER = re.compile(r"[A-Za-z0-9._~!$&'()*+,;=:%-]*")
+_SCHEME = regex(r"([A-Za-z][A-Za-z0-9+.-]{0,31}):")
+_CONTROL = regex(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_AUTHORITY_END = regex(r"[/?#]")
+_LABEL = regex(r"[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?")
+_NUMBER = regex(r"(?:0x[0-9a-f]*|[0-9]+)")
+_USER = regex(r"[A-Za-z0-9._~!$&'()*+,;=:%-]*")
 # Who decodes before parsing sees the authority end here.
-_HIDDEN_END = re.compile(r"%(?:2f|3f|23|40|5c)", re.IGNORECASE)
+_HIDDEN_END = regex(r"%(?:2f|3f|23|40|5c)", re.IGNORECASE)
 
 DEFAULT_PORTS = {
     "amqp": 5672,
@@ -66,7 +67,7 @@ _LOOPBACK_NAMES = frozenset(
 )
 # WHATWG URL section 3.1: elsewhere a host is opaque, and programs may see it as it is written.
 _SPECIAL = frozenset(("", "http", "https", "ws", "wss", "ftp"))
-_PLAIN_V4 = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}")
+_PLAIN_V4 = regex(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}")
 # What a plain reading would not give: only an answer that is no leave is given for such a spelling.
 _HARMLESS = frozenset((IpClass.NAME, IpClass.PUBLIC))
 

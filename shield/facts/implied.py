@@ -1,10 +1,10 @@
 """What an action does without its payload saying so: where it searches, where it runs, what git would touch."""
 
-import re
 import shlex
 
 from shield.facts.finding import STARTED_IN, Finding
 from shield.facts.text import pointer
+from shield.regex import regex
 from shield.types import Access, Json, Operation
 
 __all__ = ["imply"]
@@ -14,7 +14,7 @@ _GIT_NETWORK = frozenset(("git_push", "git_pull", "git_clone"))
 _GIT_BRANCHES = frozenset(("git_branch", "git_checkout"))
 _JUDGED = frozenset(("args", "message"))  # as a command line, and as no word of one
 _AGENTS = frozenset(("create_agent", "agent_message", "agent_result"))
-_SCP = re.compile(r"(?:[A-Za-z0-9._-]+@)?([A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\]):(?!//).+")
+_SCP = regex(r"(?:[A-Za-z0-9._-]+@)?([A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\]):(?!//).+")
 
 
 def imply(finding: Finding) -> None:

@@ -5,11 +5,12 @@ import json
 import re
 from collections.abc import Iterable
 
+from shield.regex import regex
 from shield.types import CommandFact, Facts, HostFact, Json, PathFact, SessionFacts
 
 __all__ = ["facts_digest", "facts_json"]
 
-_BYTE = re.compile("[\ud800-\udfff]")
+_BYTE = regex("[\ud800-\udfff]")
 
 
 def facts_json(facts: Facts) -> dict[str, Json]:

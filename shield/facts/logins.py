@@ -5,6 +5,7 @@ import re
 from shield.facts.filesystem import FileKind, FileSystemUnknownError
 from shield.facts.place import Place
 from shield.facts.secrets import find_secrets
+from shield.regex import regex
 
 __all__ = ["SETTINGS", "holds_login", "says_login"]
 
@@ -12,14 +13,14 @@ __all__ = ["SETTINGS", "holds_login", "says_login"]
 SETTINGS = frozenset((".gitconfig", ".gitmodules", "FETCH_HEAD", "config", "config.worktree", "gitconfig"))
 _MAX_BYTES = 262_144
 # `//name:password@`, `//token@`. A name alone, as of `ssh://git@…`, opens nothing.
-_USER = re.compile(r"://([^\s/@:\"']*)(?::([^\s/@\"']*))?@")
+_USER = regex(r"://([^\s/@:\"']*)(?::([^\s/@\"']*))?@")
 # GitHub's own steps keep a token so (git-config(1), `http.extraHeader`).
-_HEADER = re.compile(r"extraheader\s*=.*(?:authorization|token|cookie)", re.IGNORECASE)
-_PASSWORD = re.compile(
+_HEADER = regex(r"extraheader\s*=.*(?:authorization|token|cookie)", re.IGNORECASE)
+_PASSWORD = regex(
     r"^\s*(?:\[[^\]\n]*\]\s*)?\w*(?:pass|password|token|secret)\s*=\s*[^\s;#]", re.IGNORECASE | re.MULTILINE
 )
 # A name with letters and digits as long as a token is taken for one.
-_TOKEN = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[\w-]{20,}")
+_TOKEN = regex(r"(?=.*\d)(?=.*[A-Za-z])[\w-]{20,}")
 
 
 def says_login(text: str, *, addresses: bool = False) -> bool:

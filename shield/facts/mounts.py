@@ -3,7 +3,6 @@
 Read for suspicion only: what the table does not show adds nothing, and nothing in it ever takes a category away.
 """
 
-import re
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
@@ -11,13 +10,14 @@ from typing import NamedTuple
 from shield.facts.filesystem import FileSystem, FileSystemUnknownError
 from shield.facts.guards import inside
 from shield.facts.snapshot import Snapshot
+from shield.regex import regex
 
 __all__ = ["OtherNames", "other_names"]
 
 _TABLE = "/proc/self/mountinfo"
 _MAX_BYTES = 1 << 20
 _MAX_NAMES = 8
-_ESCAPED = re.compile(r"\\([0-7]{3})")  # proc_pid_mountinfo(5): blanks and backslashes in octal
+_ESCAPED = regex(r"\\([0-7]{3})")  # proc_pid_mountinfo(5): blanks and backslashes in octal
 
 
 class _Mount(NamedTuple):

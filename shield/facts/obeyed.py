@@ -16,6 +16,7 @@ from shield.facts.place import Place
 from shield.facts.repositories import MAX_SETTINGS, linked
 from shield.facts.snapshot import Snapshot
 from shield.facts.table import table
+from shield.regex import regex
 
 __all__ = ["Led", "names_beneath", "names_of", "obeyed"]
 
@@ -24,11 +25,11 @@ Led = tuple[str, str]
 _Resolve = Callable[[str], str | None]
 
 _KEY: Final = "obeyed"
-_SETTING: Final = re.compile(
+_SETTING: Final = regex(
     r"^[ \t]*+(?:\[[^\]\n]*+\][ \t]*+)?(?P<key>hookspath|path|attributesfile)[ \t]*+=[ \t]*+(?P<value>[^\n]*+)$",
     re.IGNORECASE | re.MULTILINE,
 )
-_VALUE: Final = re.compile(r'(?:"[^"]*+"|[^"#;])*+')
+_VALUE: Final = regex(r'(?:"[^"]*+"|[^"#;])*+')
 _MAX_LEVELS: Final = 20  # directories above a workspace
 _MAX_INCLUDED: Final = 20  # files of settings
 _MAX_NAMES: Final = 2_000  # in one directory

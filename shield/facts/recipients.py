@@ -9,14 +9,15 @@ import unicodedata
 from collections.abc import Iterable
 
 from shield.facts.hosts import host_name
+from shield.regex import regex
 
 __all__ = ["recipients"]
 
 _MAX_RECIPIENTS = 500
 _MAX_LENGTH = 320  # RFC 5321 section 4.5.3.1: 64 + 1 + 255
-_DISPLAY = re.compile(r"[^<>@\"\\]*<([^<>\s]+)>")
-_QUOTED_DISPLAY = re.compile(r"\"[^<>@\"\\]*\"\s*<([^<>\s]+)>")
-_LOCAL = re.compile(r"[^\s@\"\\()<>\[\]:;,%!]+")
+_DISPLAY = regex(r"[^<>@\"\\]*<([^<>\s]+)>")
+_QUOTED_DISPLAY = regex(r"\"[^<>@\"\\]*\"\s*<([^<>\s]+)>")
+_LOCAL = regex(r"[^\s@\"\\()<>\[\]:;,%!]+")
 
 
 def recipients(values: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:

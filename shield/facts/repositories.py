@@ -11,6 +11,7 @@ from typing import Final
 
 from shield.facts.filesystem import FileKind, FileSystemUnknownError, Stat
 from shield.facts.place import Place
+from shield.regex import regex
 
 __all__ = ["HEAD", "MAX_SETTINGS", "WORK_TREE", "Repository", "linked", "may_be_part", "part_of_repository"]
 
@@ -24,10 +25,10 @@ _NONE: Final = frozenset[str]()
 _POINTER: Final = "gitdir: "
 _MAX_POINTER: Final = 4_096
 MAX_SETTINGS: Final = 65_536
-_LINKED: Final = re.compile(r"(?P<common>/.*/\.git)/worktrees/[^/]+")
-_MODULE: Final = re.compile(r"/.*/\.git/modules/.+")
+_LINKED: Final = regex(r"(?P<common>/.*/\.git)/worktrees/[^/]+")
+_MODULE: Final = regex(r"/.*/\.git/modules/.+")
 # As `git submodule` writes it.
-WORK_TREE: Final = re.compile(r"^[ \t]*worktree = ([A-Za-z0-9_./+@-]+)$", re.MULTILINE)
+WORK_TREE: Final = regex(r"^[ \t]*worktree = ([A-Za-z0-9_./+@-]+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)

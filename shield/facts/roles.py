@@ -10,18 +10,19 @@ from shield.actions.registry import FIELDS_BY_NAME
 from shield.facts.finding import Finding
 from shield.facts.search_patterns import glob_places
 from shield.facts.text import pointer
+from shield.regex import regex
 from shield.types import Access, Json, Operation
 
 __all__ = ["read_fields"]
 
 _MAX_PROBED = 4096
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,31}:(?://\S|[^\s/\\]+@\S).*", re.DOTALL)
-_SCHEMELESS = re.compile(r"(?:www\.|//)[^\s/]+\.\S+")
-_SCP = re.compile(r"[A-Za-z0-9._-]+@[A-Za-z0-9.-]+:.+")
-_MAIL = re.compile(r"[^\s@<>,;]+@[^\s@<>,;]+\.[^\s@<>,;]+")
-_FILE_NAME = re.compile(r"\.{0,2}[\w-][\w.-]*\.[A-Za-z0-9_]{1,12}|\.[A-Za-z][\w.-]*")
-_SHELL = re.compile(r"[|;&<>`]|\$\(|\s-{1,2}[A-Za-z]")
-_PROGRAM = re.compile(r"[A-Za-z0-9_./+-]+")
+_URL = regex(r"[A-Za-z][A-Za-z0-9+.-]{1,31}:(?://\S|[^\s/\\]+@\S).*", re.DOTALL)
+_SCHEMELESS = regex(r"(?:www\.|//)[^\s/]+\.\S+")
+_SCP = regex(r"[A-Za-z0-9._-]+@[A-Za-z0-9.-]+:.+")
+_MAIL = regex(r"[^\s@<>,;]+@[^\s@<>,;]+\.[^\s@<>,;]+")
+_FILE_NAME = regex(r"\.{0,2}[\w-][\w.-]*\.[A-Za-z0-9_]{1,12}|\.[A-Za-z][\w.-]*")
+_SHELL = regex(r"[|;&<>`]|\$\(|\s-{1,2}[A-Za-z]")
+_PROGRAM = regex(r"[A-Za-z0-9_./+-]+")
 # What tools of other agents send along, without a change to what is done; beside a command, beside what only reads.
 _BESIDE = frozenset(("description", "explanation", "justification", "note", "timeout", "timeout_ms", "timeout_s"))
 _BESIDE_A_COMMAND = _BESIDE | {"background", "run_in_background"}

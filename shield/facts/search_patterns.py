@@ -1,17 +1,17 @@
 """Where the glob of a search leads besides the directory that the search starts in."""
 
 import posixpath
-import re
 
 from shield.facts.finding import Finding
 from shield.facts.shell.braces import TooManyWordsError, braced
 from shield.facts.shell.grammar.script import LITERAL, Part
+from shield.regex import regex
 from shield.types import Access
 
 __all__ = ["glob_places"]
 
 # What some engines take for a choice of one, others for itself.
-_ONE = re.compile(r"\{([^{},]*)\}")
+_ONE = regex(r"\{([^{},]*)\}")
 _MAX_DEPTH = 8
 
 

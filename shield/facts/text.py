@@ -7,6 +7,7 @@ import re
 
 from shield.facts.text_encodings import Purse, decoded
 from shield.facts.text_plain import plain, within
+from shield.regex import regex
 from shield.types import TextFact
 
 __all__ = ["layers", "names_only", "pointer"]
@@ -15,7 +16,7 @@ _MAX_TEXT = 1 << 20  # code points of one string that are looked at
 _MAX_LAYERS = 12  # decoded layers of one string
 _MAX_DEPTH = 3
 
-_NAME = re.compile(r"[\w.$-]{1,19}", re.ASCII)
+_NAME = regex(r"[\w.$-]{1,19}", re.ASCII)
 
 
 def layers(text: str, *, role: str, where: str) -> tuple[tuple[TextFact, ...], bool]:

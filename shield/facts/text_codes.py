@@ -11,6 +11,7 @@ from itertools import repeat
 import re2  # type: ignore[import-untyped]  # the wheel ships no types
 
 from shield.facts.text_words import COMMON, words_of
+from shield.regex import regex
 
 __all__ = ["from_bits", "from_codes", "from_hex_numbers", "from_numbers", "within_base64"]
 
@@ -22,13 +23,13 @@ _BYTES.encoding = re2.Options.Encoding.LATIN1
 _STRETCH = re2.compile(_SIGNS + rb"(?:" + _LETTER + _SIGNS + rb"){12,}", _BYTES)
 _SAID = bytes(code for code in range(256) if code >= 0x80 or chr(code).isalpha() or chr(code).isspace())
 _LEAST_SAID = 0.8  # letters and blanks: 0.88 of docs/explanation with its links and code, 0.56 of all signs of ASCII
-_GAP = re.compile(r"\s|[\u3001\u3002\uff0c]")
+_GAP = regex(r"\s|[\u3001\u3002\uff0c]")
 _WORDY = 2  # common words
 _NONE = 7  # a byte that stands in no text
 
 _LEAST_WITHIN = 24  # bytes; random ones come to that 1e-10 of the time
 _LEAST_LETTERS = 8  # different ones of them: what repeats itself does so in base64, too
-_CONCATENATED = re.compile(rb"[\"'`]\s*[+.]\s*[\"'`]")
+_CONCATENATED = regex(rb"[\"'`]\s*[+.]\s*[\"'`]")
 _URLSAFE = bytes.maketrans(b"-_=", b"+/A")  # padding is zeros
 _NO_BASE64 = bytes(code for code in range(256) if not (code < 0x80 and chr(code).isalnum()) and code not in b"+/-_=")
 

@@ -17,6 +17,7 @@ from shield.facts.text_plain import LINK
 from shield.facts.text_scattered import digits_in_dump, gathered, words_apart
 from shield.facts.text_shifts import shifted
 from shield.facts.text_words import COMMON, words_of
+from shield.regex import regex
 
 __all__ = ["Purse", "decoded"]
 
@@ -36,29 +37,29 @@ _HEX_NUMBERS = re2.compile(
     r"|(?:\\[xuU{']{0,2}[0-9a-fA-F]{2,8}[\s,;}]{0,6}){16,}"
 )
 _BITS = re2.compile(r"[01]{128,}")
-_PERCENT = re.compile(r"%(?:u[0-9a-fA-F]{4}|[0-9a-fA-F]{2})(?:%(?:u[0-9a-fA-F]{4}|[0-9a-fA-F]{2}))*")
-_UNIT = re.compile(r"%u([0-9a-fA-F]{4})")
-_NAMED = re.compile(r"\\N\{([A-Za-z0-9 -]{2,90})\}")
+_PERCENT = regex(r"%(?:u[0-9a-fA-F]{4}|[0-9a-fA-F]{2})(?:%(?:u[0-9a-fA-F]{4}|[0-9a-fA-F]{2}))*")
+_UNIT = regex(r"%u([0-9a-fA-F]{4})")
+_NAMED = regex(r"\\N\{([A-Za-z0-9 -]{2,90})\}")
 _LEAST_NAMED = 4  # letters by their names, from which on a text is written in them
 _MAX_APART = 16  # decoded runs that are looked for in vain in what all of them spell
 # RFC 2045, section 6.7, by what no setting and no query has: lines that go on, an equals sign, or three in a row
-_IS_QUOTED = re.compile(r"=\r?\n[^\n]*=(?:\r?\n|[0-9A-F]{2})|=3D|(?:=[0-9A-Fa-f]{2}){3}")
+_IS_QUOTED = regex(r"=\r?\n[^\n]*=(?:\r?\n|[0-9A-F]{2})|=3D|(?:=[0-9A-Fa-f]{2}){3}")
 # in small letters only three in a row
-_QUOTED = re.compile(r"=(?:[0-9A-Fa-f]{2}(?:=[0-9A-Fa-f]{2}){2,}|[0-9A-F]{2}(?:=[0-9A-F]{2})*)")
+_QUOTED = regex(r"=(?:[0-9A-Fa-f]{2}(?:=[0-9A-Fa-f]{2}){2,}|[0-9A-F]{2}(?:=[0-9A-F]{2})*)")
 # RFC 2047, section 2; what parts two of them is not shown
-_WORD = re.compile(r"=\?([\w.:-]{1,40})(?:\*[\w-]{0,40})?\?([bBqQ])\?([^?\s]*)\?=", re.ASCII)
-_WORDS = re.compile(rf"(?:{_WORD.pattern}(?:\s+(?==\?))?)+", re.ASCII)
+_WORD = regex(r"=\?([\w.:-]{1,40})(?:\*[\w-]{0,40})?\?([bBqQ])\?([^?\s]*)\?=", re.ASCII)
+_WORDS = regex(rf"(?:{_WORD.pattern}(?:\s+(?==\?))?)+", re.ASCII)
 # of Python's there are some that take a step for each two letters
-_CHARSETS = re.compile(
+_CHARSETS = regex(
     r"us-ascii|utf-?(?:8|16(?:le|be)?)|iso-8859-\d{1,2}|windows-\d{3,4}|koi8-[ru]|big5|gb(?:k|2312|18030)|shift_jis"
     r"|euc-(?:jp|kr)|iso-2022-(?:jp|kr)",
     re.IGNORECASE,
 )
 _TURNED = frozenset(codecs.encode(word, "rot13") for word in COMMON)
 _ANY_TURNED = re2.compile(rf"(?i)\b(?:{'|'.join(sorted(_TURNED))})\b")
-_CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
-_TAGS = re.compile("[\U000e0020-\U000e007e]+")
-_SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]+")
+_CONTROLS = regex(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_TAGS = regex("[\U000e0020-\U000e007e]+")
+_SELECTORS = regex("[\ufe00-\ufe0f\U000e0100-\U000e01ef]+")
 _LEAST_UNSEEN = 4  # characters that nobody sees, from which on they may spell something
 
 

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import cache
 from types import MappingProxyType
 
+from shield.regex import regex
+
 __all__ = ["LINK", "plain", "within"]
 
 _GROWTH = 18  # code points that one becomes in NFKC at most (U+FDFA, in Unicode 15)
@@ -13,7 +15,7 @@ _SLICES = 128  # in parts of this share of what is allowed it is found out how l
 _MAX_MARKS = 30  # on one letter
 # Default ignorable code points and fillers that a reader does not see (Unicode 15, DerivedCoreProperties.txt), tags,
 # variation selectors, and the bidirectional controls of CVE-2021-42574.
-_INVISIBLE = re.compile(
+_INVISIBLE = regex(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
     "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
@@ -21,13 +23,13 @@ _INVISIBLE = re.compile(
 _NO_CONTROLS = MappingProxyType({code: None for code in (*range(0x20), 0x7F) if chr(code) not in "\t\n\r"})
 # Colours, places of the cursor (ECMA-48, section 8.3) and links as programs write them for a terminal. What else could
 # be such a sequence keeps its letters: words could be spelled of what a terminal takes for commands.
-LINK = re.compile(r"\x1b\]8;([^;\s\x07\x1b]{0,256});([^\s\x07\x1b]{0,2048})(?:\x07|\x1b\\)")
-_TERMINAL = re.compile(
+LINK = regex(r"\x1b\]8;([^;\s\x07\x1b]{0,256});([^\s\x07\x1b]{0,2048})(?:\x07|\x1b\\)")
+_TERMINAL = regex(
     r"(?:\x1b\[|\x9b)\??[0-9;:]{0,64}[ABCDEFGHJKSTfhlmnsu]|\x1b[()][0AB]|\x1b[=>]"
     rf"|{LINK.pattern}"
 )
 _LEAST_HEAP = 100
-_FOREIGN = re.compile(rf"[^\x00-\x7f]{{{_LEAST_HEAP}}}")
+_FOREIGN = regex(rf"[^\x00-\x7f]{{{_LEAST_HEAP}}}")
 
 
 def plain(text: str) -> str:

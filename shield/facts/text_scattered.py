@@ -10,6 +10,7 @@ from collections.abc import Iterable
 import re2  # type: ignore[import-untyped]  # the wheel ships no types
 
 from shield.facts.text_words import COMMON, words_of
+from shield.regex import regex
 
 __all__ = ["digits_in_dump", "gathered", "words_apart"]
 
@@ -27,18 +28,18 @@ _NUMBERED = re2.compile(
     rf"(?m)(?:{_NUMBER}[A-Za-z0-9+/_-]{{8,}}={{0,2}}[ \t\r]*(?:\n|$)){{2,}}"
     rf"(?:{_NUMBER}[A-Za-z0-9+/_-]{{2,7}}={{0,2}}[ \t\r]*$)?"
 )
-_LAST = re.compile(r"([A-Za-z0-9+/_-]{2,}={0,2})[ \t\r]*$", re.MULTILINE)
-_HEX = re.compile(r"(?:[0-9a-fA-F]{2})+")
+_LAST = regex(r"([A-Za-z0-9+/_-]{2,}={0,2})[ \t\r]*$", re.MULTILINE)
+_HEX = regex(r"(?:[0-9a-fA-F]{2})+")
 _WORDY = 2  # common words
 # Base64 of signs from `A` to `z`, three to a group and one or two at the end: four such words in a row are not prose,
 # in which a word would have to begin with a letter to `e`, have one of four small letters behind that, and so on.
 _GROUP = "[Q-Za-e][EFGHUVWXklmn0-3][BFJNRVZdhlptx159][A-Za-z0-9+/]"
 _END = "(?:[Q-Za-e][QgwA]|[Q-Za-e][EFGHUVWXklmn0-3][QUYcgkosw048AEIM])"
-_BASE64_WORD = re.compile(f"(?:{_GROUP})*(?:{_GROUP}|{_END})={{0,2}}")
+_BASE64_WORD = regex(f"(?:{_GROUP})*(?:{_GROUP}|{_END})={{0,2}}")
 _BASE64_WORDS = re2.compile(rf"(?:\b(?:{_GROUP})*(?:{_GROUP}|{_END})={{0,2}}[^A-Za-z+/=]{{1,12}}){{4,}}.{{0,80}}")
-_BASE64_SIGNS = re.compile(r"[A-Za-z0-9+/]+={0,2}")
+_BASE64_SIGNS = regex(r"[A-Za-z0-9+/]+={0,2}")
 _HEX_WORDS = re2.compile(r"(?:\b(?:[4-7][0-9a-fA-F])+\b[^0-9A-Za-z]{1,8}){4,}(?:[2-7][0-9a-fA-F])*")
-_HEX_SIGNS = re.compile(r"[0-9a-fA-F]+")
+_HEX_SIGNS = regex(r"[0-9a-fA-F]+")
 
 
 def digits_in_dump(text: str) -> Iterable[str]:

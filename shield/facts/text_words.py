@@ -1,10 +1,10 @@
 """Words by which a text that was decoded is known to be one."""
 
-import re
+from shield.regex import regex
 
 __all__ = ["COMMON", "words_of"]
 
-_WORD = re.compile(r"[A-Za-z]{2,}")
+_WORD = regex(r"[A-Za-z]{2,}")
 # Common words, English ones first: what holds two of them as rot13 writes them, and fewer as they are, is turned.
 COMMON = frozenset(
     """

@@ -4,11 +4,11 @@ They are used to get past a guard that compares names, and to change after it lo
 such a name gets is a suspicion: it is never `loopback`, as somebody else decides where it leads.
 """
 
-import re
 from collections.abc import Sequence
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 
 from shield.facts.addresses import ip_class
+from shield.regex import regex
 from shield.types import IpClass
 
 __all__ = ["carried_class"]
@@ -30,8 +30,8 @@ _INWARD = frozenset(
         *("spoofed.burpcollaborator.net", "traefik.me", "ulh.us", "vcap.me"),
     )
 )
-_QUAD = re.compile(r"(?<![0-9])([0-9]{1,3})[.-]([0-9]{1,3})[.-]([0-9]{1,3})[.-]([0-9]{1,3})(?![0-9])")
-_HEX = re.compile(r"(?<![0-9a-z])(?:0x)?([0-9a-f]{8})(?![0-9a-z])")
+_QUAD = regex(r"(?<![0-9])([0-9]{1,3})[.-]([0-9]{1,3})[.-]([0-9]{1,3})[.-]([0-9]{1,3})(?![0-9])")
+_HEX = regex(r"(?<![0-9a-z])(?:0x)?([0-9a-f]{8})(?![0-9a-z])")
 _WORST = (IpClass.METADATA, IpClass.LINK_LOCAL, IpClass.PRIVATE)
 
 

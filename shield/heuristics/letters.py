@@ -8,17 +8,19 @@ word would end after each consonant.
 import re
 from typing import Final
 
+from shield.regex import regex
+
 __all__ = ["BEYOND_LATIN", "LETTERS", "beyond_latin", "by_block"]
 
 # Letters that are neither Latin nor an accent written as one: what has none of them need not be held against patterns
 # in Chinese or Russian. General punctuation, signs and drawings, U+2000 to U+2BFF, stand in texts of every language.
-BEYOND_LATIN: Final = re.compile("[\u0300-\u1fff\u2c00-\U0010ffff]")
+BEYOND_LATIN: Final = regex("[\u0300-\u1fff\u2c00-\U0010ffff]")
 # Of these the ones whose capital or small letter is one of them, too: not the Greek letters that are also units, nor
 # Latin letters that stand among the others.
-_SURE: Final = re.compile("(?![\u039c\u03a9\u03bc\u03c9])[\u0370-\u1c7f\u2e80-\ua63f\uac00-\ud7ff\uf900-\ufdff]")
+_SURE: Final = regex("(?![\u039c\u03a9\u03bc\u03c9])[\u0370-\u1c7f\u2e80-\ua63f\uac00-\ud7ff\uf900-\ufdff]")
 # What is not followed here: quoting, flags for what comes, names, a bracket as the first of a class.
-_UNCLEAR: Final = re.compile(r"\\Q|\(\?(?!:)|\[\^?\]")
-_TOKEN: Final = re.compile(
+_UNCLEAR: Final = regex(r"\\Q|\(\?(?!:)|\[\^?\]")
+_TOKEN: Final = regex(
     r"(?P<open>\((?:\?:)?)|(?P<close>\))|(?P<or>\|)|(?P<optional>[?*]\??|\{0?,[0-9]*\}\??|\{0\}\??)"
     r"|(?P<other>[+]\??|\{[0-9,]+\}\??|\\x\{[0-9a-fA-F]+\}|\\[pP](?:\{\^?\w+\}|.)|\\.)"
     r"|\[(?P<among>(?:\\x\{[0-9a-fA-F]+\}|\[:\^?\w+:\]|\\.|[^\]\\])+)\]|(?P<letter>.)",
@@ -35,8 +37,8 @@ _BLOCKS: Final = (
 )  # fmt: skip
 LETTERS: Final = "".join(rf"\x{{{first:x}}}-\x{{{last:x}}}" for first, last in _BLOCKS)
 _ESCAPE: Final = r"\\[pP]\{\^?\w+\}|\\[pP].|\\."
-_OUTSIDE: Final = re.compile(rf"{_ESCAPE}|\[\^?\]?|[^\\\[]+|.", re.DOTALL)
-_INSIDE: Final = re.compile(rf"{_ESCAPE}|\[:\^?\w+:\]|[^\\\[\]]+|.", re.DOTALL)
+_OUTSIDE: Final = regex(rf"{_ESCAPE}|\[\^?\]?|[^\\\[]+|.", re.DOTALL)
+_INSIDE: Final = regex(rf"{_ESCAPE}|\[:\^?\w+:\]|[^\\\[\]]+|.", re.DOTALL)
 
 
 def by_block(pattern: str) -> str:

@@ -11,6 +11,7 @@ from shield.heuristics.rule import HeuristicExample, HeuristicFile, HeuristicRul
 from shield.policy.names import NAME, WORD
 from shield.policy.reader import Entry, List, Map, Node, Scalar, plain, read
 from shield.policy.shape import Shape, suggest
+from shield.regex import regex
 from shield.types import Answer, Severity, TextKind
 
 __all__ = ["FILE_KEYS", "RULE_KEYS", "is_heuristics", "read_file"]
@@ -32,10 +33,10 @@ _MEANINGS: Final = MappingProxyType({"block": Answer.BLOCK, "escalate": Answer.E
 # Of a rule, as they are written and as they may be by mistake; no policy's rule has one of them.
 _OWN_KEYS: Final = frozenset({"kinds", "kind", "patterns", "pattern", "secrets", "near"})
 _RESERVED_PREFIXES: Final = ("model.", "tier1.")
-_NAME = re.compile(rf"{NAME}\Z")
-_WORD = re.compile(rf"{WORD}\Z")
-_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
-_PLACE = re.compile(rf"\{{\{{({WORD})\}}\}}")
+_NAME = regex(rf"{NAME}\Z")
+_WORD = regex(rf"{WORD}\Z")
+_ESCAPE = regex(r"\\(.)", re.DOTALL)
+_PLACE = regex(rf"\{{\{{({WORD})\}}\}}")
 
 
 def read_file(raw: bytes, file: str) -> HeuristicFile:

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -10,6 +9,7 @@ from typing import Final
 from shield.canonical import parse
 from shield.errors import InputError, ModelError, Reason
 from shield.model.directory import CONFIG, GRAPHS, LIMITS, MANIFEST, TOKENIZER
+from shield.regex import regex
 from shield.types import Json, TextKind
 
 __all__ = ["MAX_WINDOW", "Manifest", "Pin", "read_json", "read_manifest"]
@@ -17,8 +17,8 @@ __all__ = ["MAX_WINDOW", "Manifest", "Pin", "read_json", "read_manifest"]
 MAX_WINDOW: Final = 512
 MIN_WINDOW: Final = 16
 _VERSION: Final = 1
-_SHA256 = re.compile(r"[0-9a-f]{64}")
-_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_SHA256 = regex(r"[0-9a-f]{64}")
+_NAME = regex(r"[a-z0-9][a-z0-9._-]{0,63}")
 _SPECIAL: Final = ("cls", "sep", "pad")
 _FIX: Final = "copy the file anew from where the model comes from"
 _KEYS: Final = ("version", "name", "files", "attack", "window", "stride", "markers", "special", "made")

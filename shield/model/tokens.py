@@ -1,6 +1,5 @@
 """Text to windows of token ids. Nothing that stands in a text becomes a special token or a marker."""
 
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
@@ -10,6 +9,7 @@ from tokenizers import Tokenizer
 from shield.errors import ModelError
 from shield.model.manifest import Manifest
 from shield.model.windows import Cut, Window, spans
+from shield.regex import regex
 from shield.types import TextKind
 
 __all__ = ["MAX_CODE_POINTS", "Tokens"]
@@ -17,7 +17,7 @@ __all__ = ["MAX_CODE_POINTS", "Tokens"]
 # 64 windows hold some 6,000 tokens, 20 kB of prose; tokenising 65,536 code points took 13 to 97 ms (2026-11-22).
 MAX_CODE_POINTS: Final = 65_536
 _UNKNOWN: Final = frozenset({"[UNK]", "<unk>"})
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_SURROGATE: Final = regex("[\ud800-\udfff]")
 
 
 class Tokens:

@@ -5,13 +5,13 @@ it is hashed into the log.
 """
 
 import hashlib
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from shield.canonical import MAX_SAFE_INTEGER, encode
 from shield.facts.secrets import redact
 from shield.pipeline.judge import Judged
 from shield.pipeline.redacted import Known, Spot
+from shield.regex import regex
 from shield.tiers.settle import Settled
 from shield.types import Access, Action, ActionRequest, Approval, Facts, Json
 
@@ -31,7 +31,7 @@ _TOUCHES = {
     Access.WRITE: "writes",
     Access.DELETE: "deletes",
 }
-_PLAIN = re.compile(r"[ !#-\[\]-~]*")
+_PLAIN = regex(r"[ !#-\[\]-~]*")
 _KEY_TEXT = 32  # characters of a key where only keys are shown: each takes at most six bytes
 
 

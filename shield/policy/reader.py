@@ -15,6 +15,7 @@ from typing import Any
 import yaml
 
 from shield.errors import PolicyError
+from shield.regex import regex
 from shield.types import Json
 
 __all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_NODES", "Entry", "List", "Map", "Mark", "Node", "Scalar", "plain", "read"]
@@ -28,13 +29,13 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 # Controls, NEL and the line separators that only YAML counts as line ends, bidirectional and zero-width characters:
 # with them a reviewer sees another policy than the one that is loaded.
-_HIDDEN = re.compile(
+_HIDDEN = regex(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
     "\ufff9-\ufffb\U000e0000-\U000e0fff]|\r(?!\n)"
 )
-_INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)\Z")
-_NUMBER_LIKE = re.compile(r"[-+]?(0[0-9_]+|0[xX][0-9a-fA-F_]+|0[bB][01_]+|0o[0-7_]+|[0-9][0-9_]*_[0-9_]*)\Z")
-_FLOAT_LIKE = re.compile(
+_INTEGER = regex(r"[-+]?(0|[1-9][0-9]*)\Z")
+_NUMBER_LIKE = regex(r"[-+]?(0[0-9_]+|0[xX][0-9a-fA-F_]+|0[bB][01_]+|0o[0-7_]+|[0-9][0-9_]*_[0-9_]*)\Z")
+_FLOAT_LIKE = regex(
     r"[-+]?([0-9][0-9_]*\.[0-9_]*|\.[0-9][0-9_]*|[0-9]+(?=e))(e[-+]?[0-9]+)?\Z|[-+]?\.(inf|nan)\Z", re.IGNORECASE
 )
 _WORDS = {"true": True, "false": False, "null": None}

@@ -1,6 +1,5 @@
 """What the rules of a policy file say: every key of a rule, its type and its values."""
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Final, TypeVar
 
@@ -10,13 +9,14 @@ from shield.policy.names import AGENT, NAME, RESERVED, RESERVED_PREFIXES
 from shield.policy.reader import Entry, Map, Mark, Node, Scalar
 from shield.policy.rule import Example, Grant, Named, RuleOrigin, RuleText
 from shield.policy.shape import Shape, suggest
+from shield.regex import regex
 from shield.types import Effect, Severity, Tier
 
 __all__ = ["RuleReader"]
 
 _MAX_RULES: Final = 20_000
-_NAME = re.compile(rf"{NAME}\Z")
-_AGENT = re.compile(rf"{AGENT}\Z")
+_NAME = regex(rf"{NAME}\Z")
+_AGENT = regex(rf"{AGENT}\Z")
 _REASONS = {
     Effect.BLOCK: "a rule of the policy forbids this",
     Effect.ESCALATE: "a rule of the policy asks for a closer look at this",

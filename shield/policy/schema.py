@@ -1,6 +1,5 @@
 """What a policy file says beside its rules. Whatever is not listed in `shield.policy.keys` is a load error."""
 
-import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -9,12 +8,13 @@ from shield.policy.names import MACRO, WORD
 from shield.policy.reader import Map, Node, Scalar, plain, read
 from shield.policy.rule import Default, MacroText, Named, PolicyFile, RuleOrigin, RuleText
 from shield.policy.rule_reader import RuleReader
+from shield.regex import regex
 from shield.types import Effect
 
 __all__ = ["read_policy"]
 
-_WORD = re.compile(rf"{WORD}\Z")
-_MACRO = re.compile(rf"{MACRO}\Z")
+_WORD = regex(rf"{WORD}\Z")
+_MACRO = regex(rf"{MACRO}\Z")
 
 
 def read_policy(raw: bytes, file: str, origin: RuleOrigin = RuleOrigin.OWNER) -> PolicyFile:

@@ -1,7 +1,6 @@
 """Where policies are found by name: the owner's folder, then what ships with Shield. A name or a file, nothing else."""
 
 import os
-import re
 import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,12 +9,13 @@ from pathlib import Path
 from shield.errors import PolicyError
 from shield.policy.reader import MAX_BYTES
 from shield.policy.shape import suggest
+from shield.regex import regex
 from shield.resources import data_folder
 
 __all__ = ["BASELINE", "Shelf", "read_bounded", "shipped_shelf"]
 
 BASELINE = "baseline"
-_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}\Z")
+_NAME = regex(r"[a-z0-9][a-z0-9_-]{0,63}\Z")
 _SUFFIXES = (".yaml", ".yml")
 
 

@@ -12,6 +12,7 @@ from starlette.types import Receive
 
 from shield.canonical import MAX_DEPTH, MAX_NODES, parse
 from shield.errors import InputError, Reason
+from shield.regex import regex
 from shield.service.admission import Admission
 from shield.service.metrics import Metrics
 from shield.service.ports import Journal, Judge, Operator
@@ -24,7 +25,7 @@ T = TypeVar("T")
 M = TypeVar("M", bound=BaseModel)
 
 WAIT_MAX_S = 60.0
-_WAIT = re.compile(r"\d{1,2}(?:\.\d{1,3})?")
+_WAIT = regex(r"\d{1,2}(?:\.\d{1,3})?")
 
 
 class Body(BaseModel):

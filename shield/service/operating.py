@@ -1,11 +1,11 @@
 """What operators and auditors ask for: the log, a reload, health and numbers."""
 
 import asyncio
-import re
 from collections.abc import Sequence
 from typing import Any
 
 from shield.errors import InputError, Reason, RefusedError
+from shield.regex import regex
 from shield.service.call import Call, Context, Reply, whole_of
 from shield.service.metrics import MEDIA
 from shield.service.ports import Remembered
@@ -15,7 +15,7 @@ from shield.types import Role
 __all__ = ["checkpoint", "described", "healthz", "metrics", "proof", "readyz", "records", "reload"]
 
 RECORDS_MAX = 1000  # a record is at most 16 KiB
-_SEQ = re.compile(r"0|[1-9][0-9]{0,14}")
+_SEQ = regex(r"0|[1-9][0-9]{0,14}")
 _FILTERS = ("kind", "session", "agent", "call_id")
 
 

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from hmac import compare_digest
@@ -10,16 +9,17 @@ from typing import Any
 
 from shield.config.home import Home
 from shield.errors import ConfigError
+from shield.regex import regex
 from shield.service.home import read_private, write_private
 from shield.types import Role
 
 __all__ = ["Token", "TokenBook", "issue", "read_book", "read_what_is_left", "write_agent_token", "write_book"]
 
 SECRET_BYTES = 32
-_SECRET = re.compile(r"shield_[a-z]+_[0-9a-f]{64}")
-_SHA256 = re.compile(r"[0-9a-f]{64}")
-_ID = re.compile(r"tok_[0-9a-f]{16}")
-_NAME = re.compile(r"[A-Za-z0-9._:-]{1,64}")
+_SECRET = regex(r"shield_[a-z]+_[0-9a-f]{64}")
+_SHA256 = regex(r"[0-9a-f]{64}")
+_ID = regex(r"tok_[0-9a-f]{16}")
+_NAME = regex(r"[A-Za-z0-9._:-]{1,64}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

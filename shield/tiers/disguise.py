@@ -6,6 +6,7 @@ import re
 import unicodedata
 from types import MappingProxyType
 
+from shield.regex import regex
 from shield.tiers.pieces import together, uncut
 from shield.tiers.words import BACKWARDS, GAINED, WORDS, gained, split, words_of
 
@@ -70,14 +71,14 @@ _FOLD = MappingProxyType(
 _LEET = str.maketrans("013457@$!", "oleastasi")
 _LEET_I = str.maketrans("013457@$!", "oieastasi")
 # letters with such a digit among them; not those that have none, which are most words
-_MIXED = re.compile(
+_MIXED = regex(
     r"(?<![A-Za-z0134578@$!])(?:[A-Za-z]++[0134578@$!]|[0134578@$!]++[A-Za-z])[A-Za-z0134578@$!]*+", re.ASCII
 )
-_SPELLED = re.compile(r"(?<![^\W_])[^\W_](?:([\W_]{1,8})[^\W_])(?:\1[^\W_]){1,400}(?![^\W_])")
-_GAP = re.compile(r"([^\w\s]) \1")  # a space between words that have a sign between any two letters
-_BETWEEN = re.compile(r"[\W_]+")
-_RUN_ON = re.compile(r"[A-Z]?[a-z]{20,400}|[A-Z]{20,400}")  # words without a gap; not CamelCase, which code is full of
-_LETTERS = re.compile(r"[a-z]{3,}")
+_SPELLED = regex(r"(?<![^\W_])[^\W_](?:([\W_]{1,8})[^\W_])(?:\1[^\W_]){1,400}(?![^\W_])")
+_GAP = regex(r"([^\w\s]) \1")  # a space between words that have a sign between any two letters
+_BETWEEN = regex(r"[\W_]+")
+_RUN_ON = regex(r"[A-Z]?[a-z]{20,400}|[A-Z]{20,400}")  # words without a gap; not CamelCase, which code is full of
+_LETTERS = regex(r"[a-z]{3,}")
 
 
 def folded(text: str) -> tuple[str | None, bool]:

@@ -10,6 +10,7 @@ from shield.actions.fields import Field, FieldRole
 from shield.actions.registry import FIELDS_BY_NAME, lookup
 from shield.facts.text import names_only, pointer
 from shield.facts.text_codes import from_codes
+from shield.regex import regex
 from shield.tiers.judged import Text
 from shield.tiers.pieces import is_said, parted, spaced
 from shield.tiers.texts import squeezed
@@ -33,9 +34,7 @@ _NAMES = frozenset((FieldRole.PATH, FieldRole.RECIPIENT, FieldRole.OPTION, Field
 _QUERIES = frozenset(("query", "q", "search"))
 # What is read before the rest of an object, which comes by the alphabet of its names.
 _HEADS = frozenset(("heading", "key", "label", "name", "subject", "summary", "title", "topic"))
-_TALK = re.compile(
-    r"(?<!\S)\S+\s+\S+\s+\S+\s+\S|[\u0e00-\u0eff\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{8}"
-)
+_TALK = regex(r"(?<!\S)\S+\s+\S+\s+\S+\s+\S|[\u0e00-\u0eff\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{8}")
 _LONG_NAME = 200  # code points; what is longer says more than a name
 _PIECE = 160  # code points: of a longer string as many at each end are read together with its neighbours
 _PIECES = 4  # strings under one name from which on they may say something together

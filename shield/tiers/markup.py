@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 
 import re2  # type: ignore[import-untyped]  # the wheel ships no types
 
+from shield.regex import regex
 from shield.tiers.words import LINKS, WORDS
 
 __all__ = ["PAGE", "TAG", "Source", "source", "unescaped", "unmarked"]
@@ -42,14 +43,14 @@ _SET_OFF = re2.compile(
     r"|(?:(?:\*{1,3}|__|~~|==)[^\W_]{1,6}(?:\*{1,3}|__|~~|==)){4}"
     r"|(?:(?:^|[\s(\"'])(?:\*{1,3}|__|~~|==|`)[^\W_]{1,12}(?:\*{1,3}|__|~~|==|`)[^\W_](?:[^*\n]{0,30}[^*\s(\"'])?){4}"
 )
-_EMPHASIS = re.compile(
+_EMPHASIS = regex(
     r"[*`~]{1,3}(?=\w)|(?<=\w)[*`~]{1,3}|(?<![^\W_])_{1,3}(?=[^\W_])|(?<=[^\W_])_{1,3}(?![^\W_])|==(?=\w)|(?<=\w)=="
 )
-TAG = re.compile(r"</?([A-Za-z][\w-]*(?:[:.][A-Za-z][\w-]*)*)(?:[\s/][^<>]*)?>", re.ASCII)
+TAG = regex(r"</?([A-Za-z][\w-]*(?:[:.][A-Za-z][\w-]*)*)(?:[\s/][^<>]*)?>", re.ASCII)
 # what is neither tag nor comment, and shown as nothing (HTML Standard, section 13.2.5.41, bogus comments)
-_BOGUS = re.compile(r"(?<=[^\W_])<(?:![^<>]*|/(?:[^A-Za-z<>][^<>]*)?)>(?=[^\W_])")
-_CDATA = re.compile(r"<!\[CDATA\[|\]\]>")
-_SIGNS = re.compile(rf"{TAG.pattern}|<!--|-->|{_CDATA.pattern}", re.ASCII)
+_BOGUS = regex(r"(?<=[^\W_])<(?:![^<>]*|/(?:[^A-Za-z<>][^<>]*)?)>(?=[^\W_])")
+_CDATA = regex(r"<!\[CDATA\[|\]\]>")
+_SIGNS = regex(rf"{TAG.pattern}|<!--|-->|{_CDATA.pattern}", re.ASCII)
 # Attribute names that say nothing; what others could spell is kept, and so is every value (HTML Standard, attributes).
 _ATTRIBUTES = frozenset(
     """
@@ -75,14 +76,14 @@ _DATA_WORDS = 3  # of WORDS that names in one tag spell behind `data-`
 _ROW = 8  # words of names in a row, of which
 _SPOKEN = 5  # different ones of WORDS and LINKS are said; of 2,400 pages of documentation none has more than two
 _OFTEN = 4  # times that a word may be said in few names; in many, one of `_ROW` of them
-_PREFIX = re.compile(r"(?:data|aria|on|v|ng|xml|xlink|xmlns|og|hx|x)[-:@.]|[@:.#*]")
-_COMPOUND = re.compile(rf"{_PREFIX.pattern}|on[a-z]+$")
+_PREFIX = regex(r"(?:data|aria|on|v|ng|xml|xlink|xmlns|og|hx|x)[-:@.]|[@:.#*]")
+_COMPOUND = regex(rf"{_PREFIX.pattern}|on[a-z]+$")
 _WORDY = 4  # words in one name from which on it says something
-_PART = re.compile(r"[^\W_]+")
+_PART = regex(r"[^\W_]+")
 _SAYING = WORDS | LINKS
-_ATTRIBUTE = re.compile(r"""([^\s"'<>/=]+)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s"'<>=]+))?""")
+_ATTRIBUTE = regex(r"""([^\s"'<>/=]+)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s"'<>=]+))?""")
 _WRITTEN = MappingProxyType({"n": "\n", "r": "\r", "t": "\t"})
-_ESCAPE = re.compile(
+_ESCAPE = regex(
     r"\\(?:u\{?[0-9a-fA-F]{4,6}\}?|U[0-9a-fA-F]{8}|x[0-9a-fA-F]{2}|[0-3][0-7]{2}|[nrt\"'/\\])"
     r"|&(?:#x?0*[0-9a-fA-F]{1,6};?|[A-Za-z][A-Za-z0-9]{1,30};)"
 )

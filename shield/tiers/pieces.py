@@ -8,6 +8,7 @@ from os.path import commonprefix
 
 import re2  # type: ignore[import-untyped]  # the wheel ships no types
 
+from shield.regex import regex
 from shield.tiers.words import GAINED, LINKS, WORDS, gained
 
 __all__ = ["humps", "is_said", "lines", "parted", "spaced", "together", "uncut"]
@@ -20,13 +21,13 @@ _MARK = (
 )
 _MARKED = re2.compile(rf"[A-Za-z](?:{_MARK}|[\\·‧]){{1,4}}[A-Za-z]")
 # a backslash before some letters begins a line, or moves on in it
-_MARKS = re.compile(rf"(?<=[A-Za-z])(?:{_MARK}|\\(?![nrt])|[·‧]){{1,4}}(?=[A-Za-z])")
+_MARKS = regex(rf"(?<=[A-Za-z])(?:{_MARK}|\\(?![nrt])|[·‧]){{1,4}}(?=[A-Za-z])")
 # as programs write them, where nothing is left of their escape but a picture; a range of time ends in a bracket
-_COLOUR = re.compile(r"(?:(?:\\(?:e|033|x1b)|\^\[|\u241b)\[[0-9;]{0,12}|\[[0-9;]{1,12})m(?!\])")
+_COLOUR = regex(r"(?:(?:\\(?:e|033|x1b)|\^\[|\u241b)\[[0-9;]{0,12}|\[[0-9;]{1,12})m(?!\])")
 _COLOURED = re2.compile(r"(?:\[[0-9;]{0,12}m[^\n\[]{0,40}\[?){4}")
 # letters in brackets that go on behind them, as a link or not
 _BRACKETED = re2.compile(r"[(\[{][A-Za-z]{1,6}[)\]}](?:\([^()\s]{0,40}\))?[A-Za-z]")
-_BRACKETS = re.compile(r"[(\[{]([A-Za-z]{1,6})[)\]}](?:\([^()\s]{0,40}\))?(?=[A-Za-z])")
+_BRACKETS = regex(r"[(\[{]([A-Za-z]{1,6})[)\]}](?:\([^()\s]{0,40}\))?(?=[A-Za-z])")
 # Strings of a few letters beside each other: as JSON, C and Python have them, and as a page's description does, where
 # a number between two says how far they stand apart (ISO 32000-1, section 9.4.3).
 _BESIDE = r"[\s,+.&\\]{0,40}"
@@ -34,22 +35,22 @@ _APART = r"(?:[\s\d.,-]{0,24}|\s{0,3}(?:show|Tj)\s{0,3})"
 _STRINGS = re2.compile(
     rf"""(?:"[^"\n]{{1,8}}"{_BESIDE}){{4}}|(?:'[^'\n]{{1,8}}'{_BESIDE}){{4}}|(?:\([^()\n]{{1,8}}\){_APART}){{4}}"""
 )
-_SEAM = re.compile(rf"""(["']){_BESIDE}\1|\){_APART}\(""")
+_SEAM = regex(rf"""(["']){_BESIDE}\1|\){_APART}\(""")
 # Letters with the same signs between them, which may have blanks among themselves.
 _SIGN = r"(?:[^\w\s]|_)(?:(?:[^\w\n]|_){0,10}(?:[^\w\s]|_))?"
-_CHAIN = re.compile(rf"(?<![A-Za-z])([A-Za-z]++({_SIGN})[A-Za-z]++(?:\2[A-Za-z]++)*+)")
+_CHAIN = regex(rf"(?<![A-Za-z])([A-Za-z]++({_SIGN})[A-Za-z]++(?:\2[A-Za-z]++)*+)")
 _SHORTENED = frozenset(("d", "ll", "m", "re", "s", "t", "ve"))  # words behind an apostrophe
 _INFIXED = 3  # different words that must come of it where a sign is left out
 # CamelCase of five words or more; in code there are names of as many, but few of words like these
 _CAMEL = re2.compile(r"[A-Z]?[a-z]+(?:[A-Z][a-z]*){4,}")
-_HUMP = re.compile(r"[A-Z]?[a-z]+|[A-Z]")
+_HUMP = regex(r"[A-Z]?[a-z]+|[A-Z]")
 _HUMPS = 5
 # Where the words of a name are joined. Of 1,800 names of functions and files with four common words or more the
 # classifier takes 24 for more than names where they are prose, and two in a name's place; of ten orders all.
-_NAME = re.compile(r"[\w./:@~+-]+")
-_JOINED = re.compile(r"(?<=[^\W_])[._-]+(?=[^\W_])")
-_JOINT = re.compile(rf"{_JOINED.pattern}|(?<=[a-z])(?=[A-Z])")
-_PART = re.compile(r"[^\W\d_]{2,}")
+_NAME = regex(r"[\w./:@~+-]+")
+_JOINED = regex(r"(?<=[^\W_])[._-]+(?=[^\W_])")
+_JOINT = regex(rf"{_JOINED.pattern}|(?<=[a-z])(?=[A-Z])")
+_PART = regex(r"[^\W\d_]{2,}")
 _COMMON = WORDS | LINKS
 _FEW = 3  # strings that blanks part: more of them are a text as they stand
 _FOLDERS = 60  # of a path that may each be a sentence
@@ -58,7 +59,7 @@ _LONG = 7  # words of any language
 
 _LEAST_LINES = 4
 _MAX_LINE = 160  # signs of a line that are looked at
-_DIGITS = re.compile(r"[0-9]+")
+_DIGITS = regex(r"[0-9]+")
 _LETTERED = 0.75  # words of letters alone; of code and markup it is half of them
 _SIGNS = ".,;:!?()[]{}<>*_|/\"'`"  # at the ends of a word
 _MAX_WORDS = 3  # to a line: with more of them a reader needs no others to see what is said

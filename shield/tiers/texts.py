@@ -5,13 +5,13 @@ of it that is no consent.
 """
 
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
 from shield.facts.text_plain import plain, within
+from shield.regex import regex
 from shield.tiers.judged import LATE, Judged, Text, shorter_first, strength, strongest_first
 from shield.tiers.marks import Marks, looked, marked
 from shield.tiers.markup import source
@@ -32,11 +32,11 @@ _ENDS: Final = 1_000  # code points of the head and of the tail of a body that a
 _VARIOUS: Final = frozenset((TextKind.COMMAND, TextKind.CODE))  # what is honest there is too various
 # Letters of which training read little or nothing: Armenian, Syriac to Arabic's extensions, Oriya, Malayalam, Sinhala,
 # Thai to Mongolian but for Hangul's parts, Yi to Meetei. It took honest Chinese for attacks before it had read some.
-_FAR: Final = re.compile(
+_FAR: Final = regex(
     "[\u0530-\u058f\u0700-\u08ff\u0b00-\u0b7f\u0d00-\u10ff\u1200-\u1c7f\u1cc0-\u1cff"
     "\ua000-\ua63f\ua6a0-\ua71f\ua800-\uab2f\uabc0-\uabff]"
 )
-_BLANKS: Final = re.compile(r"\s{2,}")
+_BLANKS: Final = regex(r"\s{2,}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,9 +1,10 @@
 """Common English words and those of talk to machines: by them a text that was made readable is known to be one."""
 
-import re
 from collections import Counter
 from functools import lru_cache
 from typing import Final
+
+from shield.regex import regex
 
 __all__ = ["BACKWARDS", "GAINED", "LINKS", "WORDS", "gained", "split", "words_of"]
 
@@ -39,9 +40,9 @@ LINKS = frozenset(
     """.split()  # noqa: SIM905  # as above
 )
 BACKWARDS = frozenset(word[::-1] for word in WORDS if len(word) > 3) - WORDS
-_LETTERS = re.compile(r"[a-z]{3,}")
+_LETTERS = regex(r"[a-z]{3,}")
 # a word that nothing stands beside which could be a part of it: folding changes none of these, so none can be lost
-_WHOLE_WORD = re.compile(r"(?<![\w@$!\u0300-\u036f])[a-z]{3,}(?![\w@$\u0300-\u036f])")
+_WHOLE_WORD = regex(r"(?<![\w@$!\u0300-\u036f])[a-z]{3,}(?![\w@$\u0300-\u036f])")
 _LONGEST = max(map(len, WORDS))
 
 

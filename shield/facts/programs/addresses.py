@@ -3,10 +3,12 @@
 import re
 from urllib.parse import unquote
 
+from shield.regex import regex
+
 __all__ = ["FILE_URL", "file_names"]
 
-FILE_URL = re.compile(r"(?i)file:")
-_HEAD = re.compile(r"(?i)file:(?://(?:localhost|127\.0\.0\.1)?(?=/))?")
+FILE_URL = regex(r"(?i)file:")
+_HEAD = regex(r"(?i)file:(?://(?:localhost|127\.0\.0\.1)?(?=/))?")
 
 
 def file_names(url: str) -> tuple[str, ...]:

@@ -6,15 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from shield.regex import regex
+
 __all__ = ["READERS", "Aim"]
 
-_NUMBER = re.compile(r"[+-]?0*(\d{1,10})\Z")
-_SIGNAL = re.compile(r"-(?:SIG)?[A-Z][A-Z0-9]{2,}\Z")
-_NUMBERS = re.compile(r"\d+")
+_NUMBER = regex(r"[+-]?0*(\d{1,10})\Z")
+_SIGNAL = regex(r"-(?:SIG)?[A-Z][A-Z0-9]{2,}\Z")
+_NUMBERS = regex(r"\d+")
 # `-p 7`, `-fp7`, `--pid=7`, `--attach`, and lldb's `-n NAME`, `-w`; as a word of its own in what they are told, where
 # `target/debug/x` is a path.
-_ATTACHING = re.compile(r"-[A-Za-z]*p(?!ty\b)|--p|-[nw]\Z|.*\b(?:attach|connect|gdb-remote|target(?!/))", re.DOTALL)
-_OF_PROCESS = re.compile(r"-[A-Za-z]*[pPu]|--(?:pid|pgid|pgrp|uid|user)\b")
+_ATTACHING = regex(r"-[A-Za-z]*p(?!ty\b)|--p|-[nw]\Z|.*\b(?:attach|connect|gdb-remote|target(?!/))", re.DOTALL)
+_OF_PROCESS = regex(r"-[A-Za-z]*[pPu]|--(?:pid|pgid|pgrp|uid|user)\b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

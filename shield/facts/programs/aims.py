@@ -4,17 +4,17 @@ A fact about the words of one command; whether something guarded is among what i
 """
 
 import posixpath
-import re
 from dataclasses import replace
 
 from shield.facts.programs.aiming import READERS, Aim
+from shield.regex import regex
 from shield.types import CommandFact, Dynamic, Operation, Origin, RunsCode
 
 __all__ = ["Aim", "aim", "only_signals"]
 
-_OWN_WORD = re.compile(r"-(?:SIG)?[A-Z0-9]+|%\d+|\d+|\$!")
+_OWN_WORD = regex(r"-(?:SIG)?[A-Z0-9]+|%\d+|\d+|\$!")
 # INVARIANT: where such a word may be more than numbers, the facts list it as unknown.
-_FOUND = re.compile(r"\$\(|`|\$\{?[A-Za-z_]")
+_FOUND = regex(r"\$\(|`|\$\{?[A-Za-z_]")
 _PARENT = frozenset(("$PPID", "${PPID}"))
 _FORWARDED = frozenset(("kill", "pkill", "killall", "systemctl"))
 _SIGNALLING = frozenset(("kill", "pkill", "killall"))

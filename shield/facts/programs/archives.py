@@ -11,13 +11,14 @@ from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.model import Use
 from shield.facts.programs.reading import Value, plain_globs
 from shield.facts.programs.unpacking import tar_is_read, unzip_is_read
+from shield.regex import regex
 from shield.types import Access, Operation, RunsCode
 
 __all__ = ["ARCHIVES"]
 
 # gzip takes capitals, too, and these marks for a dot (gzip(1), "files with ... suffix").
-_PACKED = re.compile(r"(?i)(?:\.(?:gz|z|tgz|taz|bz2?|tbz2?|xz|txz|lzma|tlz|zst|tzst)|[-_]g?z)\Z")
-_OF_TAR = re.compile(r"(?i)\.(?:tgz|taz|tbz2?|txz|tlz|tzst)\Z")
+_PACKED = regex(r"(?i)(?:\.(?:gz|z|tgz|taz|bz2?|tbz2?|xz|txz|lzma|tlz|zst|tzst)|[-_]g?z)\Z")
+_OF_TAR = regex(r"(?i)\.(?:tgz|taz|tbz2?|txz|tlz|tzst)\Z")
 # What zip reads as one option where its letters stand together (zip -so).
 _PAIRS_TEXT = """
 db dc dd dg ds du dv DF FF FI FS fd fz h2 ll lf la li mm MM nw RE sp sv sb sc sd sf so su sU tt TT UN ws

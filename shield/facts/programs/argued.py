@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterator
 from types import MappingProxyType
 
+from shield.regex import regex
+
 __all__ = ["deletes_words", "joined_paths"]
 
 _MAX_TEXT = 65_536
@@ -31,17 +33,17 @@ _DELETES = MappingProxyType(
     }
 )
 _SHELL = r"[\"'`]\s*(?:rm|rmdir|unlink|shred)\s[^\"'`\n]*"
-_STATEMENT = re.compile(r"[;\n]")
-_SET = re.compile(r"(?<![=!<>])=(?![=>~])")
-_EACH = re.compile(
+_STATEMENT = regex(r"[;\n]")
+_SET = regex(r"(?<![=!<>])=(?![=>~])")
+_EACH = regex(
     r"\b(?:for|foreach)\b\s*(?:await\s*)?\(?\s*(?:(?:const|let|var|my)\s+)?([$@]?\w+)\s*(?:\b(?:of|in)\b|\()(.*)"
 )
-_AS = re.compile(r"\bforeach\s*\((.*?)\bas\b\s*(?:\$\w+\s*=>\s*)?(\$\w+)\)")
-_BLOCK = re.compile(r"\.(?:forEach|map|each|filter)\b\s*(?:[({]|do\b)\s*(?:async\b\s*)?[(|]?\s*([$]?\w+)\s*(?:[)|]|=>)")
+_AS = regex(r"\bforeach\s*\((.*?)\bas\b\s*(?:\$\w+\s*=>\s*)?(\$\w+)\)")
+_BLOCK = regex(r"\.(?:forEach|map|each|filter)\b\s*(?:[({]|do\b)\s*(?:async\b\s*)?[(|]?\s*([$]?\w+)\s*(?:[)|]|=>)")
 _MAX_LEFT = 120  # characters in front of an `=` that may name what is set
 _MAX_STATEMENT = 4_000
 _KEYWORDS = frozenset(("await", "const", "let", "my", "var", "if", "return", "unless", "while"))
-_NAME = re.compile(r"[$@]?[A-Za-z_]\w*")
+_NAME = regex(r"[$@]?[A-Za-z_]\w*")
 
 
 def deletes_words(code: str, language: str) -> bool:
@@ -91,16 +93,16 @@ def _mention(source: str, names: set[str]) -> re.Pattern[str]:
 
 _CONSTANT = r"(?:'[^'\\\n]*'|\"[^\"\\\n]*\"|`[^`\\$\n]*`)"
 _HERE = r"(?:__dirname|process\.cwd\(\)|import\.meta\.dirname)"
-_JOINED = re.compile(
+_JOINED = regex(
     rf"(?:\bpath|\brequire\(['\"](?:node:)?path['\"]\))?\.?\b(?:join|resolve)\(\s*((?:{_HERE}|{_CONSTANT})(?:\s*,\s*{_CONSTANT})*)\s*\)"
 )
-_ADDED = re.compile(rf"({_HERE})\s*\+\s*({_CONSTANT})")
-_WITHIN = re.compile(rf"`\$\{{({_HERE})\}}([^`$\\]*)`")
-_MODULE = re.compile(r"\brequire\(['\"](rimraf|del|trash)['\"]\)")
-_SYNC = re.compile(r"\b(?:rimraf\.sync|rimrafSync|del\.sync|deleteSync|deleteAsync)\s*\(\s*\[?")
+_ADDED = regex(rf"({_HERE})\s*\+\s*({_CONSTANT})")
+_WITHIN = regex(rf"`\$\{{({_HERE})\}}([^`$\\]*)`")
+_MODULE = regex(r"\brequire\(['\"](rimraf|del|trash)['\"]\)")
+_SYNC = regex(r"\b(?:rimraf\.sync|rimrafSync|del\.sync|deleteSync|deleteAsync)\s*\(\s*\[?")
 _LISTED = rf"\[((?:\s*{_CONSTANT}\s*,?)+)\]"
-_THROUGH = re.compile(rf"{_LISTED}\.(?:forEach|map)\(\s*(?:async\s*)?\(?\s*(\w+)\s*\)?\s*=>|\bof\s+{_LISTED}\s*\)")
-_VARIABLE = re.compile(r"\b(?:const|let|var)\s+(\w+)\s*$")
+_THROUGH = regex(rf"{_LISTED}\.(?:forEach|map)\(\s*(?:async\s*)?\(?\s*(\w+)\s*\)?\s*=>|\bof\s+{_LISTED}\s*\)")
+_VARIABLE = regex(r"\b(?:const|let|var)\s+(\w+)\s*$")
 
 
 def joined_paths(code: str, folder: str) -> str:

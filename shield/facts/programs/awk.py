@@ -1,21 +1,21 @@
 """awk(1) programs that surely only compute and print: read token by token, because a slash may divide or begin a
 pattern and the two swallow different text (POSIX awk, Lexical Conventions)."""
 
-import re
+from shield.regex import regex
 
 __all__ = ["awk_prints_only"]
 
 _MAX_PROGRAM = 4_000
-_SPACE = re.compile(r"[ \t\r]+|#[^\n]*")
-_STRING = re.compile(r'"(?:[^"\\\n]|\\[^\n])*"')
-_PATTERN = re.compile(r"/(?:[^/\\\n]|\\[^\n])+/")
-_BRACKET = re.compile(r"\\.|\[\^?\]?[^\]\\]*\]")
-_NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
-_NAME = re.compile(r"[A-Za-z_]\w*")
-_OPERATOR = re.compile(r"\+\+|--|&&|\|\||[-+*%^!~<>=?:,&$()\[\]]=?|\*\*=?")
+_SPACE = regex(r"[ \t\r]+|#[^\n]*")
+_STRING = regex(r'"(?:[^"\\\n]|\\[^\n])*"')
+_PATTERN = regex(r"/(?:[^/\\\n]|\\[^\n])+/")
+_BRACKET = regex(r"\\.|\[\^?\]?[^\]\\]*\]")
+_NUMBER = regex(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+_NAME = regex(r"[A-Za-z_]\w*")
+_OPERATOR = regex(r"\+\+|--|&&|\|\||[-+*%^!~<>=?:,&$()\[\]]=?|\*\*=?")
 _END = frozenset(";{}")
 # Where this is all of what is printed to, no file is written.
-_STREAM = re.compile(r">>?[ \t]*\"/dev/(?:stdout|stderr|null)\"[ \t]*(?=[;}\n]|\Z)")
+_STREAM = regex(r">>?[ \t]*\"/dev/(?:stdout|stderr|null)\"[ \t]*(?=[;}\n]|\Z)")
 
 # Words that run, read or write something, or reach another name's value.
 _ACTIVE_TEXT = """

@@ -1,7 +1,6 @@
 """cargo make: what the tasks of a Makefile.toml run, read as scripts are. Source: cargo-make, "Usage"."""
 
 import posixpath
-import re
 import shlex
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,6 +9,7 @@ from shield.facts.programs.invocation import Invocation
 from shield.facts.programs.mention import bases_of
 from shield.facts.programs.reading import Value
 from shield.facts.programs.task_files import UNKNOWN, Step, found_above, show_steps
+from shield.regex import regex
 from shield.types import Access
 
 __all__ = ["cargo_make"]
@@ -19,7 +19,7 @@ _BEFORE = ("install_script", "pre_setup_script")
 _VALUED = frozenset(
     ("--makefile", "--task", "--cwd", "--profile", "-p", "-e", "-l", "--loglevel", "--env", "--env-file")
 )
-_ARGUMENTS = re.compile(r"\$\{@\}")
+_ARGUMENTS = regex(r"\$\{@\}")
 
 
 def cargo_make(call: Invocation) -> None:

@@ -1,19 +1,19 @@
 """Folders that a program empties before it writes into them: where something else may be lost, that is said."""
 
 import posixpath
-import re
 from collections.abc import Iterable
 
 from shield.facts.paths import resolve_path
 from shield.facts.programs.invocation import Invocation
 from shield.facts.programs.mention import bases_of
 from shield.facts.programs.reading import Value
+from shield.regex import regex
 from shield.types import Access
 
 __all__ = ["cleared", "emptied", "is_made"]
 
 # Names of what tools make again.
-_MADE = re.compile(
+_MADE = regex(
     r"_build|_site|\.coverage|\.next|\.nuxt|\.nyc_output|\.output|\.svelte-kit|\.tmp|\.turbo|\.vite|build|coverage|dist"
     r"|htmlcov|node_modules|playwright-report|site|storybook-static|target|test-results|\.[\w-]*cache"
 )

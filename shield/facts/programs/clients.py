@@ -7,6 +7,7 @@ from types import MappingProxyType
 from shield.facts.guards import inside
 from shield.facts.paths import resolve_path, resolved_roots
 from shield.facts.programs.invocation import Invocation, Special
+from shield.regex import regex
 from shield.types import RunsCode
 
 __all__ = ["CLIENTS"]
@@ -15,11 +16,11 @@ __all__ = ["CLIENTS"]
 # Variables"; psql, "Files").
 _STEERING = ("PGHOSTADDR", "PGSERVICE", "PGSERVICEFILE", "PGSYSCONFDIR", "PSQLRC")
 _LOCAL = ("", "localhost", "127.0.0.1", "::1")
-_URL = re.compile(r"(?:postgres(?:ql)?|rediss?)://")
+_URL = regex(r"(?:postgres(?:ql)?|rediss?)://")
 # The clients of Redis take all in front of an `@` for the user, wherever it stands: `redis://localhost/@db.example`.
-_REDIS_URL = re.compile(r"rediss?://(?:[^@/?#]*@)?[^@/?#]*(?:/\d*)?")
+_REDIS_URL = regex(r"rediss?://(?:[^@/?#]*@)?[^@/?#]*(?:/\d*)?")
 # Of these tables and columns the hashes of passwords are read, or passwords for other servers.
-_SECRETS = re.compile(
+_SECRETS = regex(
     r"(?i)\b(?:pg_authid|pg_shadow|pg_user_mappings?)\b|(?=.*\bmysql[\s`.]+user\b)(?=.*(?:\*|\bpassword|authentication_))",
     re.DOTALL,
 )

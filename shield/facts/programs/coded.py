@@ -13,17 +13,18 @@ from shield.facts.programs.python.code import python_tree
 from shield.facts.programs.reading import Value
 from shield.facts.programs.scripts import read_code, script_text
 from shield.facts.programs.task_files import UNKNOWN, Step, files_beneath, found_above, show_steps
+from shield.regex import regex
 from shield.types import Access
 
 __all__ = ["invoke_tasks", "nox_sessions", "rake_tasks"]
 
 _RUNNERS = frozenset(("run", "run_always", "local", "sudo"))
 _MAX_TASKS = 200
-_TASK = re.compile(
+_TASK = regex(
     r"^([ \t]*)(?:multi)?task\b([^\n]*)\bdo\b(?:\s*\|[^|\n]*\|)?[ \t]*$(.*?)^\1end\b", re.DOTALL | re.MULTILINE
 )
 
-_NEEDS = re.compile(r"^[ \t]*(?:multi)?task\b\W*(\w+)([^\n]*)$", re.MULTILINE)
+_NEEDS = regex(r"^[ \t]*(?:multi)?task\b\W*(\w+)([^\n]*)$", re.MULTILINE)
 _SHOWS = frozenset(("-T", "--tasks", "-P", "--prereqs", "-D", "--describe", "-W", "--where"))
 
 

@@ -19,6 +19,7 @@ from shield.facts.place import Place
 from shield.facts.programs.interpolated import dotted, shows, variable_files
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.reading import PathUse, Value
+from shield.regex import regex
 from shield.types import Access
 
 __all__ = ["COMPOSED"]
@@ -43,14 +44,12 @@ _MOVING = "project_directory"  # of an include: names count from there
 _NAMING = frozenset(("include", "extends"))
 # No URL, nor `git@host:…`, nor `github.com/…`, which Compose takes for a repository; and nothing is put in for `$`, nor
 # for `~`.
-_LOCAL = re.compile(r"(?!github\.com/|~)[^:$]*", re.IGNORECASE)
+_LOCAL = regex(r"(?!github\.com/|~)[^:$]*", re.IGNORECASE)
 # Variables of `.env` that say which files are loaded, or who is asked. The files of one plain line are looked at.
-_TELLING = re.compile(
-    r"COMPOSE_(?:FILE|ENV_FILES|PATH_SEPARATOR|EXPERIMENTAL)|DOCKER_(?:CERT_PATH|CONFIG|CONTEXT|HOST|TLS)"
-)
-_FILES = re.compile(r"^COMPOSE_FILE=([\w./:-]+)$", re.ASCII | re.MULTILINE)
+_TELLING = regex(r"COMPOSE_(?:FILE|ENV_FILES|PATH_SEPARATOR|EXPERIMENTAL)|DOCKER_(?:CERT_PATH|CONFIG|CONTEXT|HOST|TLS)")
+_FILES = regex(r"^COMPOSE_FILE=([\w./:-]+)$", re.ASCII | re.MULTILINE)
 # Where readers of YAML differ on where a line or a text ends.
-_ODD = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+_ODD = regex("[\0-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _SHOWS = "what the file puts `$NAME` into may show values of `.env`"
 _WHY = "it may load files from elsewhere; `docker ps` and `docker logs` load none"
 

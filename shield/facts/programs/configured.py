@@ -15,6 +15,7 @@ from shield.facts.programs.ninja import built_by_cmake
 from shield.facts.programs.reading import Value
 from shield.facts.programs.task_files import MAX_FILES, UNKNOWN, Step, show_steps, text_of
 from shield.facts.programs.task_words import TaskWords
+from shield.regex import regex
 from shield.types import Access
 
 __all__ = ["cmake_files"]
@@ -25,10 +26,10 @@ _VALUED = frozenset(
 )  # fmt: skip
 _MAX_COMMANDS = 500
 # One in brackets that nothing ends goes to the end.
-_COMMENT = re.compile(r"#\[(=*)\[.*?(?:\]\1\]|\Z)|#[^\n]*", re.DOTALL)
-_COMMAND = re.compile(r"^[ \t]*(\w+)[ \t]*\(((?:\"(?:[^\"\\]|\\.)*+\"|[^()\"]|\([^()]*+\))*+)\)", re.MULTILINE)
-_WORD = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|([^\s\"]+)")
-_FIELD = re.compile(r"\$\{(\w+)\}")
+_COMMENT = regex(r"#\[(=*)\[.*?(?:\]\1\]|\Z)|#[^\n]*", re.DOTALL)
+_COMMAND = regex(r"^[ \t]*(\w+)[ \t]*\(((?:\"(?:[^\"\\]|\\.)*+\"|[^()\"]|\([^()]*+\))*+)\)", re.MULTILINE)
+_WORD = regex(r"\"((?:[^\"\\]|\\.)*)\"|([^\s\"]+)")
+_FIELD = regex(r"\$\{(\w+)\}")
 _SOURCE = ("CMAKE_SOURCE_DIR", "CMAKE_HOME_DIRECTORY", "PROJECT_SOURCE_DIR")
 _BINARY = ("CMAKE_BINARY_DIR", "CMAKE_CURRENT_BINARY_DIR", "PROJECT_BINARY_DIR")
 _REMOVES = ("REMOVE", "REMOVE_RECURSE")

@@ -8,12 +8,13 @@ from types import MappingProxyType
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.model import Use
 from shield.facts.programs.reading import Value
+from shield.regex import regex
 from shield.types import Operation
 
 __all__ = ["CONNECTED"]
 
 # lsof(8): `-i [46][protocol][@host][:ports]`, where the value may be a word of its own.
-_INTERNET = re.compile(r"[46]?[A-Za-z]*(?:@(?P<host>\[[^\]]*\]|[^:\[\]]*))?(?::[A-Za-z0-9,_-]*)?")
+_INTERNET = regex(r"[46]?[A-Za-z]*(?:@(?P<host>\[[^\]]*\]|[^:\[\]]*))?(?::[A-Za-z0-9,_-]*)?")
 # ss(8): what a filter is made of besides addresses and ports. `src`, `dst` and kin stand in front of an address.
 _FILTER_TEXT = """
 state exclude dst src dport sport eq ne neq le leq lt ge geq gt and or not autobound = == != < <= > >= ! & && | || ( )
@@ -21,8 +22,8 @@ all connected synchronized bucket big established syn-sent syn-recv syn-rcv fin-
 close close-wait last-ack listen listening closing bound-inactive
 """
 _FILTER = frozenset(_FILTER_TEXT.split())
-_TOKEN = re.compile(r"[()]|[!<>=]=?|&&?|\|\|?|[^\s()!<>=&|]+")
-_PORT = re.compile(r"(?P<host>.*?)(?::(?:\*|[A-Za-z0-9][A-Za-z0-9-]*))?", re.DOTALL)
+_TOKEN = regex(r"[()]|[!<>=]=?|&&?|\|\|?|[^\s()!<>=&|]+")
+_PORT = regex(r"(?P<host>.*?)(?::(?:\*|[A-Za-z0-9][A-Za-z0-9-]*))?", re.DOTALL)
 
 
 def _open_files(call: Invocation) -> bool:

@@ -12,6 +12,7 @@ from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.model import Use
 from shield.facts.programs.reading import Reading, Value
 from shield.facts.programs.sockets import PIECE, endpoint
+from shield.regex import regex
 from shield.types import Access, Operation
 
 __all__ = ["CURL", "stored_as"]
@@ -56,8 +57,8 @@ _UPLOADS = frozenset(("-T", "--upload-file"))
 _CERTIFICATES = frozenset(("-E", "--cert"))
 _NAMED = frozenset(("-O", "--remote-name", "--remote-name-all"))
 # A file of a form, or one more of the same field (`x=@a,b`); in quotes it may hold anything.
-_FORM_FILE = re.compile(r'[@<,]\s*(?:"((?:[^"\\]|\\.)*)"|([^;,]+))')
-_URL_NAME = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*://)?[^/?#]*([^?#]*)")
+_FORM_FILE = regex(r'[@<,]\s*(?:"((?:[^"\\]|\\.)*)"|([^;,]+))')
+_URL_NAME = regex(r"(?:[A-Za-z][A-Za-z0-9+.-]*://)?[^/?#]*([^?#]*)")
 
 
 @dataclass(slots=True)

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
 
+from shield.regex import regex
+
 __all__ = ["LED", "decides"]
 
 _NODE = r"package\.json|\.npmrc|\.yarnrc(?:\.yml)?|\.pnpmfile\.c?js|pnpm-workspace\.yaml|bunfig\.toml"
@@ -58,7 +60,7 @@ _TABLE_TEXT: Mapping[str, str] = {
 # They look for settings of the project, and where there are none they run none of its code, installed or not.
 LED = frozenset(("ack", "docker", "docker-compose", "nerdctl", "podman", "podman-compose", "rustup"))
 # What is installed in the project: every tool of it may load that.
-_INSTALLED = re.compile(r".*/(?:node_modules|site-packages|dist-packages|\.?venv/bin)/", re.DOTALL)
+_INSTALLED = regex(r".*/(?:node_modules|site-packages|dist-packages|\.?venv/bin)/", re.DOTALL)
 
 
 _BY_NAME = MappingProxyType({name: files for names, files in _TABLE_TEXT.items() for name in names.split()})

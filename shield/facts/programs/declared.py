@@ -6,7 +6,6 @@ Book "Configuration" (`alias`).
 
 import configparser
 import posixpath
-import re
 import shlex
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,6 +16,7 @@ from shield.facts.programs.mention import bases_of
 from shield.facts.programs.plain_yaml import plain_yaml
 from shield.facts.programs.reading import Value
 from shield.facts.programs.task_files import UNKNOWN, Step, found_above, show_steps
+from shield.regex import regex
 from shield.types import Access
 
 __all__ = ["cargo_alias", "pre_commit_hooks", "tox_environments"]
@@ -25,11 +25,11 @@ _MAX_LINES = 200
 _MAX_DEEP = 3
 _FILES = ("tox.ini", "setup.cfg", "pyproject.toml", "tox.toml")
 _KEYS = ("commands_pre", "commands", "commands_post")
-_FACTOR = re.compile(r"!?[\w.]+(?:[-,!{}\w.]*):\s+")
-_POSITIONAL = re.compile(r"\{posargs(?::((?:[^{}]|\{[^{}]*\})*))?\}")
-_OTHER = re.compile(r"\{\[([\w:.-]+)\](\w+)\}")
-_HERE = re.compile(r"\{(?:toxinidir|tox_root)\}")
-_FIELD = re.compile(r"\{[^{}\s]*\}")
+_FACTOR = regex(r"!?[\w.]+(?:[-,!{}\w.]*):\s+")
+_POSITIONAL = regex(r"\{posargs(?::((?:[^{}]|\{[^{}]*\})*))?\}")
+_OTHER = regex(r"\{\[([\w:.-]+)\](\w+)\}")
+_HERE = regex(r"\{(?:toxinidir|tox_root)\}")
+_FIELD = regex(r"\{[^{}\s]*\}")
 
 
 def tox_environments(call: Invocation, _: Sequence[Value]) -> None:

@@ -15,15 +15,16 @@ from shield.facts.programs.mention import bases_of
 from shield.facts.programs.reading import Value
 from shield.facts.programs.scripts import script_text
 from shield.facts.programs.task_files import Step, found_above, show_steps
+from shield.regex import regex
 
 __all__ = ["go_directives", "mix_aliases"]
 
 _MAX_FILES = 200
 _MAX_FOLDERS = 200
 _MAX_NAMES = 500
-_DIRECTIVE = re.compile(r"^//go:generate[ \t]+(.*?)[ \t]*$", re.MULTILINE)
-_WORD = re.compile(r'"((?:[^"\\]|\\.)*)"|(\S+)')
-_PACKAGE = re.compile(r"^package[ \t]+(\w+)", re.MULTILINE)
+_DIRECTIVE = regex(r"^//go:generate[ \t]+(.*?)[ \t]*$", re.MULTILINE)
+_WORD = regex(r'"((?:[^"\\]|\\.)*)"|(\S+)')
+_PACKAGE = regex(r"^package[ \t]+(\w+)", re.MULTILINE)
 
 
 def go_directives(call: Invocation, operands: Sequence[Value]) -> None:
@@ -87,11 +88,11 @@ def _quoted(word: str) -> str:
 
 
 _LISTS = (
-    (re.compile(r"\bdefp?[ \t]+aliases\b"), re.compile(r"^[ \t]*end\b", re.MULTILINE)),
-    (re.compile(r"\baliases:[ \t]*\["), re.compile(r"^[ \t]*\]", re.MULTILINE)),
+    (regex(r"\bdefp?[ \t]+aliases\b"), regex(r"^[ \t]*end\b", re.MULTILINE)),
+    (regex(r"\baliases:[ \t]*\["), regex(r"^[ \t]*\]", re.MULTILINE)),
 )
-_ALIAS = re.compile(r"(?:\"([\w.]+)\"|\b([a-z][\w.]*)):\s*(\[[^\[\]]*\]|\"(?:[^\"\\]|\\.)*\")")
-_TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_ALIAS = regex(r"(?:\"([\w.]+)\"|\b([a-z][\w.]*)):\s*(\[[^\[\]]*\]|\"(?:[^\"\\]|\\.)*\")")
+_TEXT = regex(r'"((?:[^"\\]|\\.)*)"')
 
 
 def mix_aliases(call: Invocation, operands: Sequence[Value]) -> None:

@@ -6,11 +6,12 @@ from shield.facts.programs.forwarding import further
 from shield.facts.programs.invocation import Invocation
 from shield.facts.programs.model import Use
 from shield.facts.programs.reading import Nested, NestedKind, Value
+from shield.regex import regex
 from shield.types import Operation
 
 __all__ = ["env", "wrap_environment"]
 
-_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)\Z", re.DOTALL)
+_ASSIGNMENT = regex(r"([A-Za-z_]\w*)=(.*)\Z", re.DOTALL)
 
 
 def _split_assignments(words: list[Value]) -> tuple[list[tuple[str, str]], list[Value]]:

@@ -3,14 +3,16 @@
 import re
 from typing import Final
 
+from shield.regex import regex
+
 __all__ = ["OUTPUT", "UNKNOWN", "ends", "exposed"]
 
 UNKNOWN: Final = "$unknown"
 # What a command printed, by its number.
-OUTPUT: Final = re.compile("\ue000(\\d+)\ue001")
-_HERE = re.compile(r"(?<!<)<<(?!<)-?[ \t]*('[^'\n]*'|\"[^\"\n]*\"|[^\s<>|;&()]+)")
-_CALCULATED = re.compile(r"\(\([^()]*\)\)")
-_MARK = re.compile(rf"{re.escape(UNKNOWN)}|{OUTPUT.pattern}")
+OUTPUT: Final = regex("\ue000(\\d+)\ue001")
+_HERE = regex(r"(?<!<)<<(?!<)-?[ \t]*('[^'\n]*'|\"[^\"\n]*\"|[^\s<>|;&()]+)")
+_CALCULATED = regex(r"\(\([^()]*\)\)")
+_MARK = regex(rf"{re.escape(UNKNOWN)}|{OUTPUT.pattern}")
 
 
 def exposed(text: str) -> str | None:

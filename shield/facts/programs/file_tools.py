@@ -18,6 +18,7 @@ from shield.facts.programs.mention import bases_of
 from shield.facts.programs.model import Use
 from shield.facts.programs.reading import PathUse, Value, plain_globs
 from shield.facts.programs.within import clear_below, plain_files, plain_within
+from shield.regex import regex
 from shield.types import Access
 
 __all__ = ["FILE_TOOLS"]
@@ -214,7 +215,7 @@ def _file(call: Invocation) -> bool:
 
 
 # Pieces that nobody takes for a file of another name, whatever letters come behind.
-_PIECES = re.compile(r"(?:[A-Za-z0-9][A-Za-z0-9_.-]*[0-9_-]|x)?")
+_PIECES = regex(r"(?:[A-Za-z0-9][A-Za-z0-9_.-]*[0-9_-]|x)?")
 _LETTERS = (string.ascii_lowercase, string.digits + "abcdef")
 
 
@@ -247,7 +248,7 @@ def _become_known(name: str, suffix: str, call: Invocation) -> bool:
 
 
 # Where such a letter is not the last one of a word, tree goes on behind it, and takes a value from the words after.
-_TREE_MIXED = re.compile(r"-(?!-)(?!\w*L\d+\Z)\w*[LPIHTo]\w")
+_TREE_MIXED = regex(r"-(?!-)(?!\w*L\d+\Z)\w*[LPIHTo]\w")
 
 
 def _shown(call: Invocation) -> bool:

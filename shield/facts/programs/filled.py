@@ -14,15 +14,16 @@ from shield.facts.paths import resolve_path
 from shield.facts.place import Place
 from shield.facts.programs.git.names import tracked_names
 from shield.facts.programs.reading import Listing, Value
+from shield.regex import regex
 
 __all__ = ["filled_script", "plain_names"]
 
 _SHELLS = frozenset(("bash", "dash", "sh"))
-_SCRIPT = re.compile(r"-[eux]*c")
+_SCRIPT = regex(r"-[eux]*c")
 # In a name: nothing that any shell reads otherwise than as a part of a word.
-_PLAIN = re.compile(r"[A-Za-z0-9_./@+-]*", re.ASCII)
+_PLAIN = regex(r"[A-Za-z0-9_./@+-]*", re.ASCII)
 # In a script: quotes that keep a parameter from being one, what runs a text, and what counts or moves parameters.
-_OTHERWISE = re.compile(
+_OTHERWISE = regex(
     r"['\\`#]|<<|\(\(|\[\[|\(\)|\$[@*#]|\$\{[^0-9A-Za-z_]"
     r"|\b(?:alias|case|eval|for|function|getopts|select|set|shift|source|trap)\b|(?:\A|[\s;&|(])\.\s"
 )

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from shield.facts.programs.invocation import Invocation
 from shield.facts.programs.library import models
 from shield.facts.programs.reading import Nested, NestedKind, Value
+from shield.regex import regex
 
 __all__ = ["command_among", "forwarded", "further", "glimpse", "said_to_run"]
 
@@ -31,7 +32,7 @@ _STARTS_TEXT = """
 _STARTS = frozenset(_STARTS_TEXT.split())
 
 
-_SAID = re.compile(
+_SAID = regex(
     r"[ \t:+]*(?:sil(?:ent)?!?\s+|\d+|%)*"
     r"(?:r(?:ead)?\s*!|w(?:rite)?\s+!|!+|(?:shell|term(?:inal)?|system|spawn|exec)\s)(.*)",
     re.DOTALL,

@@ -19,12 +19,13 @@ from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.model import Use
 from shield.facts.programs.reading import Value
 from shield.facts.programs.scripts import run_script
+from shield.regex import regex
 from shield.types import RunsCode
 
 __all__ = ["FRAMEWORKS"]
 
-_MODULE = re.compile(r"(?P<name>[A-Za-z_]\w*)(?:\.[A-Za-z_]\w*)*(?::[A-Za-z_]\w*)?", re.ASCII)
-_FILE = re.compile(r"(?:\./)?(?:[\w-]+/)*(?P<name>[A-Za-z_]\w*)\.py(?::[A-Za-z_]\w*)?", re.ASCII)
+_MODULE = regex(r"(?P<name>[A-Za-z_]\w*)(?:\.[A-Za-z_]\w*)*(?::[A-Za-z_]\w*)?", re.ASCII)
+_FILE = regex(r"(?:\./)?(?:[\w-]+/)*(?P<name>[A-Za-z_]\w*)\.py(?::[A-Za-z_]\w*)?", re.ASCII)
 # They are imported before the application is, whatever lies where the command is started.
 _LOADED_TEXT = """
 alembic amqp anyio asgiref billiard blinker celery click click_didyoumean click_plugins click_repl colorama dotenv
@@ -34,19 +35,19 @@ starlette typer typing_extensions uvicorn uvloop vine watchfiles websockets werk
 """
 _LOADED = frozenset(_LOADED_TEXT.split())
 # Variables in which their options stand as well, of which only these are looked at.
-_STEERING = re.compile(r"(?:ALEMBIC|CELERY|FLASK|GUNICORN|HYPERCORN|JUPYTER|STREAMLIT|UVICORN)_\w+|RAKEOPT|THOR_\w+")
+_STEERING = regex(r"(?:ALEMBIC|CELERY|FLASK|GUNICORN|HYPERCORN|JUPYTER|STREAMLIT|UVICORN)_\w+|RAKEOPT|THOR_\w+")
 _PLAIN_VARIABLES = frozenset(("FLASK_APP", "FLASK_DEBUG", "FLASK_ENV", "FLASK_RUN_HOST", "FLASK_RUN_PORT"))
-_SETTINGS = re.compile(r"[\w./-]+", re.ASCII)
+_SETTINGS = regex(r"[\w./-]+", re.ASCII)
 _ENVIRONMENTS = frozenset(("test", "development"))
-_ABSENT = re.compile(r"--(?:no|skip)-[a-z-]+")
+_ABSENT = regex(r"--(?:no|skip)-[a-z-]+")
 # What rake takes for a task or for a variable; of variables those that lose no data.
-_TASK = re.compile(
+_TASK = regex(
     r"[a-z_]\w*(?::\w+)*(?:\[[\w., -]*\])?|RAILS_ENV=(?:test|development)|VERBOSE=\w+|SEED=\d+",
     re.ASCII,
 )
-_NAMED_CLASS = re.compile(r"[A-Za-z]\w*:?[\w:{},!^-]*", re.ASCII)
-_NOTEBOOKS = re.compile(r"[^*?\[]+|(?:[^*?\[]*/)?[^/]*\.ipynb")
-_EXPORTER = re.compile(r"asciidoc|html|latex|markdown|notebook|python|rst|script|slides", re.ASCII)
+_NAMED_CLASS = regex(r"[A-Za-z]\w*:?[\w:{},!^-]*", re.ASCII)
+_NOTEBOOKS = regex(r"[^*?\[]+|(?:[^*?\[]*/)?[^/]*\.ipynb")
+_EXPORTER = regex(r"asciidoc|html|latex|markdown|notebook|python|rst|script|slides", re.ASCII)
 
 
 def _app(call: Invocation) -> bool:

@@ -14,6 +14,7 @@ from shield.facts.programs.invocation import Invocation
 from shield.facts.programs.mention import bases_of
 from shield.facts.programs.reading import Value
 from shield.facts.programs.task_files import Step, show_steps, text_of
+from shield.regex import regex
 from shield.types import Access
 
 __all__ = ["gradle_tasks"]
@@ -26,17 +27,17 @@ _BEGINS = (
     r"(?:[\"']NAME[\"']|\b(?:task|val)[ \t]+NAME\b|\btasks\.NAME\b"
     r"|^[ \t]*NAME\b(?!\.(?:create|getBy|named|register|with)))[^\n{}]{0,300}\{"
 )
-_NAME = re.compile(r":?(?:[\w.-]+:)*[A-Za-z]\w*")
+_NAME = regex(r":?(?:[\w.-]+:)*[A-Za-z]\w*")
 _STRING = r"(?:\"((?:[^\"\\\n$]|\\.)*+)\"|'((?:[^'\\\n]|\\.)*+)')"
 _STRINGS = rf"{_STRING}(?:\s*,\s*{_STRING})*"
 _OPENS = r"(?:file|fileTree|files|layout\.projectDirectory(?:\.dir|\.file))"
 # `delete("x", "y")`, `delete 'x'`, `delete(file("x"))`, `setDelete("x")`, `targetFiles.from("x")`
-_DELETES = re.compile(rf"\b(?:delete|setDelete)\b\s*\(?\s*(?:{_OPENS}\(\s*)?({_STRINGS})")
-_RECURSES = re.compile(rf"\b(?:file|File)\(\s*({_STRINGS})\s*\)\.(?:delete|deleteRecursively|deleteDir)\(")
-_STARTS = re.compile(rf"\bcommandLine\b\s*\(?\s*(?:listOf\(|\[)?\s*({_STRINGS})")
-_EACH = re.compile(_STRING)
+_DELETES = regex(rf"\b(?:delete|setDelete)\b\s*\(?\s*(?:{_OPENS}\(\s*)?({_STRINGS})")
+_RECURSES = regex(rf"\b(?:file|File)\(\s*({_STRINGS})\s*\)\.(?:delete|deleteRecursively|deleteDir)\(")
+_STARTS = regex(rf"\bcommandLine\b\s*\(?\s*(?:listOf\(|\[)?\s*({_STRINGS})")
+_EACH = regex(_STRING)
 # A text is none, though `"**/*.csv"` looks like one; one that nothing ends goes to the end.
-_COMMENT = re.compile(rf"({_STRING})|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
+_COMMENT = regex(rf"({_STRING})|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 
 
 def gradle_tasks(call: Invocation, operands: Sequence[Value]) -> None:

@@ -8,17 +8,18 @@ from itertools import pairwise
 from shield.facts.programs.forwarding import starts_program
 from shield.facts.programs.library import models
 from shield.facts.programs.reading import Value
+from shield.regex import regex
 from shield.types import Operation, RunsCode
 
 __all__ = ["hands_code", "hands_program"]
 
 # What may stand in front of a command: of make(1), of a shell, and variables of the command's own.
-_BEFORE = re.compile(r"(?:[@+!({\s-]|[A-Za-z_]\w*=\S*\s)*")
+_BEFORE = regex(r"(?:[@+!({\s-]|[A-Za-z_]\w*=\S*\s)*")
 _RUNNERS = frozenset((".", "builtin", "command", "eval", "exec", "source", "time"))
 _CACHES = frozenset(("ccache", "distcc", "icecc", "sccache"))
-_COMPILER = re.compile(r"(?:[\w.-]+-)?(?:cc|c\+\+|clang|clang\+\+|gcc|g\+\+|gfortran|cpp|tcc|icx?|nvcc)(?:-[\d.]+)?")
+_COMPILER = regex(r"(?:[\w.-]+-)?(?:cc|c\+\+|clang|clang\+\+|gcc|g\+\+|gfortran|cpp|tcc|icx?|nvcc)(?:-[\d.]+)?")
 # `-wrapper rm,-rf,src`, plug-ins, and where it looks for its own parts
-_COMPILER_RUNS = re.compile(r"-(?:wrapper|B|specs|fplugin|load|Xclang)|@")
+_COMPILER_RUNS = regex(r"-(?:wrapper|B|specs|fplugin|load|Xclang)|@")
 
 
 def hands_program(name: str, value: str) -> bool:
@@ -44,10 +45,10 @@ def hands_program(name: str, value: str) -> bool:
 
 
 # Options of test runners whose values are options of node: `--node-arguments`, `--node-option`, `--…execArgv`.
-_FOR_NODE = re.compile(r"-{1,2}(?:[\w.-]*[.-])?(?:node-?(?:arg|option)(?:ument)?s?|exec-?argv)", re.IGNORECASE)
+_FOR_NODE = regex(r"-{1,2}(?:[\w.-]*[.-])?(?:node-?(?:arg|option)(?:ument)?s?|exec-?argv)", re.IGNORECASE)
 _MOCHA_FOR_NODE = "-n"
-_EVALUATES = re.compile(r"(?:\A|[\s='\"])-{0,2}(?:pe?|e|eval|print)(?:[\s='\"]|\Z)")
-_DATA = re.compile(r"(?:\A|[\s=,'\"])data:[^,\s]*,", re.IGNORECASE)
+_EVALUATES = regex(r"(?:\A|[\s='\"])-{0,2}(?:pe?|e|eval|print)(?:[\s='\"]|\Z)")
+_DATA = regex(r"(?:\A|[\s=,'\"])data:[^,\s]*,", re.IGNORECASE)
 
 
 def hands_code(name: str, words: Sequence[Value]) -> bool:

@@ -14,6 +14,7 @@ from shield.facts.place import Place
 from shield.facts.programs.ours import module_of
 from shield.facts.programs.reading import Value
 from shield.facts.programs.site_packages import SitePackages
+from shield.regex import regex
 from shield.types import Access
 
 __all__ = ["environment_of", "guarded_by_install", "may_install"]
@@ -22,9 +23,7 @@ _DISTRIBUTION = "shield-sidecar"
 _INSTALLS = frozenset(
     ("install", "uninstall", "sync", "add", "remove", "update", "upgrade", "develop", "run", "venv", "lock", "python")
 )
-_INSTALLERS = re.compile(
-    r"(?:python|pypy|pip|easy_install|uv|poetry|pdm|hatch|rye|conda|mamba|micromamba)[a-z\d.\-]*\Z"
-)
+_INSTALLERS = regex(r"(?:python|pypy|pip|easy_install|uv|poetry|pdm|hatch|rye|conda|mamba|micromamba)[a-z\d.\-]*\Z")
 _PIP_MODULES = frozenset(("pip", "ensurepip", "easy_install", "pip._internal", "pip.__main__", "uv"))
 _TOOL_FOLDERS = (".local/share/uv/tools", ".local/share/pipx/venvs", ".local/pipx/venvs")
 _MAX_UP = 32

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import yaml
 
 from shield.facts.filesystem import FileSystemUnknownError
+from shield.regex import regex
 
 __all__ = ["dotted", "shows", "variable_files"]
 
@@ -30,10 +31,10 @@ IMAGE INTERVAL IP LEVEL LIMIT MEM MEMORY MODE NAME NETWORK PATH PLATFORM POLICY 
 PROJECT PWD REGISTRY RELEASE REPLICAS REPO REPOSITORY RESTART RETRIES ROOT SIZE STAGE SUBNET SUFFIX TAG TARGET TIMEOUT
 TZ UID USER VERSION VOLUME
 """
-_PLAIN = re.compile(rf"(?:\w*_)?(?:{'|'.join(_PLAIN_TEXT.split())})", re.ASCII | re.IGNORECASE)
-_NAME = re.compile(r"\$\{?(\w*)", re.ASCII)
-_MARK = re.compile(r"\$\$|\$\{|[$?}]")
-_DOTTED = re.compile(r"\.env(?:\..*)?|.*\.env", re.DOTALL)
+_PLAIN = regex(rf"(?:\w*_)?(?:{'|'.join(_PLAIN_TEXT.split())})", re.ASCII | re.IGNORECASE)
+_NAME = regex(r"\$\{?(\w*)", re.ASCII)
+_MARK = regex(r"\$\$|\$\{|[$?}]")
+_DOTTED = regex(r"\.env(?:\..*)?|.*\.env", re.DOTALL)
 
 
 def shows(content: str) -> bool:

@@ -22,6 +22,7 @@ from shield.facts.programs.python.program import PYTHON
 from shield.facts.programs.reading import Nested, NestedKind, Value
 from shield.facts.programs.ruby_proof import ruby_proven
 from shield.facts.programs.startup import STARTED, Start, start_of
+from shield.regex import regex
 from shield.types import Access, Operation, RunsCode
 
 __all__ = ["INTERPRETERS"]
@@ -83,7 +84,7 @@ def _shell(call: Invocation) -> bool:
 _SETTINGS = frozenset(("errexit", "noclobber", "noglob", "nounset", "pipefail", "verbose", "xtrace"))
 
 
-_HERE = re.compile(r"(?:localhost|127\.0\.0\.1|\[::1\]):\d+")
+_HERE = regex(r"(?:localhost|127\.0\.0\.1|\[::1\]):\d+")
 
 
 def _interpreter(call: Invocation) -> bool:
@@ -124,7 +125,7 @@ def _interpreter(call: Invocation) -> bool:
     return True
 
 
-_LIMITS = re.compile(
+_LIMITS = regex(
     r"(?:date\.timezone|display_errors|error_reporting|max_execution_time|memory_limit|opcache\.enable(?:_cli)?"
     r"|pcov\.enabled|precision|xdebug\.mode|zend\.assertions)=[\w./+-]*"
 )

@@ -5,6 +5,7 @@ import re
 from shield.facts.programs.cleared import emptied
 from shield.facts.programs.invocation import Invocation
 from shield.facts.programs.reading import Value
+from shield.regex import regex
 from shield.types import RunsCode
 
 __all__ = ["built_by_java"]
@@ -12,9 +13,7 @@ __all__ = ["built_by_java"]
 _MAVEN = frozenset(("mvn", "mvnw"))
 _GRADLE = frozenset(("gradle", "gradlew"))
 # What `clean` deletes is a property, in its older versions one of the line's own.
-_BUILD_FOLDER = re.compile(
-    r"(?:-P|--project-prop[= ]?)?(?:project\.)?(?:buildDir|layout\.buildDirectory)=(.*)", re.DOTALL
-)
+_BUILD_FOLDER = regex(r"(?:-P|--project-prop[= ]?)?(?:project\.)?(?:buildDir|layout\.buildDirectory)=(.*)", re.DOTALL)
 
 
 def built_by_java(call: Invocation, operands: list[Value]) -> None:

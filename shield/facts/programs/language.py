@@ -1,6 +1,5 @@
 """sed, awk and grep: programs whose first argument is a language of its own."""
 
-import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -12,6 +11,7 @@ from shield.facts.programs.model import Use
 from shield.facts.programs.reading import Listing, Value
 from shield.facts.programs.searched import is_rg, searched
 from shield.facts.programs.sed import sed_files
+from shield.regex import regex
 from shield.types import Access, RunsCode
 
 __all__ = ["LANGUAGE"]
@@ -22,7 +22,7 @@ _PLAIN_SUFFIXES = frozenset((".bak", ".orig", ".old", ".backup", "~"))
 
 
 _MAX_SCRIPT = 4_096
-_NAME = re.compile(r"[A-Za-z_]\w*\Z")
+_NAME = regex(r"[A-Za-z_]\w*\Z")
 
 
 def _from_file(call: Invocation, value: Value) -> None:
@@ -61,7 +61,7 @@ def _sed(call: Invocation) -> bool:
 
 
 # The options before it have no value to any sed.
-_BARE_IN_PLACE = re.compile(r"(-[nErsul]*)i")
+_BARE_IN_PLACE = regex(r"(-[nErsul]*)i")
 
 
 def _as_on_a_mac(call: Invocation) -> None:
@@ -86,11 +86,9 @@ def _joined(scripts: list[Value]) -> list[Value]:
 
 
 _SED_PLACE = r"(?:^|[;{}\n])\s*(?:[\d$,~+!\s]|/(?:[^/\\\n]|\\.)*/I?)*"
-_SED_FILES = re.compile(_SED_PLACE + r"([rRwW])\s+([^\n;}]+)")
-_SED_RUNS = re.compile(_SED_PLACE + r"e\s+([^\n]+)")
-_SED_CHANGES = re.compile(
-    r"s([/|,#@:!%+])(?:(?!\1)[^\\\n]|\\.)*\1((?:(?!\1)[^\\\n]|\\.)*)\1[gpiImM0-9]*(e|w\s*[^\n;}]+)"
-)
+_SED_FILES = regex(_SED_PLACE + r"([rRwW])\s+([^\n;}]+)")
+_SED_RUNS = regex(_SED_PLACE + r"e\s+([^\n]+)")
+_SED_CHANGES = regex(r"s([/|,#@:!%+])(?:(?!\1)[^\\\n]|\\.)*\1((?:(?!\1)[^\\\n]|\\.)*)\1[gpiImM0-9]*(e|w\s*[^\n;}]+)")
 
 
 def _sed_shows(call: Invocation, script: str) -> None:
@@ -141,9 +139,9 @@ def _awk(call: Invocation) -> bool:
 
 
 _AWK_TEXT = r"\"((?:[^\"\\\n]|\\.)*)\""
-_AWK_RUNS = re.compile(rf"system\s*\(\s*{_AWK_TEXT}|\|&?\s*{_AWK_TEXT}|{_AWK_TEXT}\s*\|&?\s*getline")
-_AWK_WRITES = re.compile(rf">>?\s*{_AWK_TEXT}")
-_AWK_READS = re.compile(rf"<\s*{_AWK_TEXT}|ARGV\[\w+\]\s*=\s*{_AWK_TEXT}")
+_AWK_RUNS = regex(rf"system\s*\(\s*{_AWK_TEXT}|\|&?\s*{_AWK_TEXT}|{_AWK_TEXT}\s*\|&?\s*getline")
+_AWK_WRITES = regex(rf">>?\s*{_AWK_TEXT}")
+_AWK_READS = regex(rf"<\s*{_AWK_TEXT}|ARGV\[\w+\]\s*=\s*{_AWK_TEXT}")
 
 
 def _awk_shows(call: Invocation, program: str) -> None:

@@ -7,16 +7,17 @@ a value (`pythonpath=/x`, `a:/x`, `['/x']`), or from a variable.
 import re
 
 from shield.facts.programs.reading import Reading, Value
+from shield.regex import regex
 from shield.types import Access, RunsCode
 
 __all__ = ["PIECES", "URL", "mention_value", "mention_within", "search_path"]
 
-PIECES = re.compile(r"[\s=,:;@|&<>!%+^\"'`()\[\]{}\\]+")
+PIECES = regex(r"[\s=,:;@|&<>!%+^\"'`()\[\]{}\\]+")
 # Of a longer scheme, which nobody has, the front counts as a piece: to look for its end from each letter takes minutes.
-URL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]{0,40}://[^/\s\"'\\][^\s\"'\\]*")
-_FILE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]{0,40}:/{3,}")
-_RELATIVE_URL = re.compile(r"sqlite(?:\+[a-z0-9]+)?:///(?!/)")  # RFC 3986 has none; SQLAlchemy's are relative
-_JOINED = re.compile(r"-[A-Za-z]+(/.*)", re.DOTALL)
+URL = regex(r"[A-Za-z][A-Za-z0-9+.\-]{0,40}://[^/\s\"'\\][^\s\"'\\]*")
+_FILE_URL = regex(r"[A-Za-z][A-Za-z0-9+.\-]{0,40}:/{3,}")
+_RELATIVE_URL = regex(r"sqlite(?:\+[a-z0-9]+)?:///(?!/)")  # RFC 3986 has none; SQLAlchemy's are relative
+_JOINED = regex(r"-[A-Za-z]+(/.*)", re.DOTALL)
 
 
 def mention_within(reading: Reading, text: str, *, home: str) -> None:

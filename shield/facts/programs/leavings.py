@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from shield.regex import regex
 from shield.types import CommandFact, Origin, PathFact
 
 __all__ = ["leaves_behind", "swept", "temporary"]
@@ -12,19 +13,17 @@ _MADE = (
     r"|\.venv|\.vite|build|coverage|dist|htmlcov|node_modules|target|test-results)"
 )
 # `$ROOT/build`, `$(pwd)/dist/*`, `$ROOT/*.o`, `${OUT:-build}`: what is not known is where the project lies.
-_BENEATH = re.compile(
+_BENEATH = regex(
     rf"(?:\$[^/]*/)?(?:{_MADE}(?:/\*?)?|\*\.(?:o|obj|a|so|pyc|pyo|class|log|tmp|egg-info))|\$\{{\w+:?-{_MADE}\}}"
 )
 # `app-$VERSION.tar.gz`
-_ARCHIVE = re.compile(
-    r"[\w.-]+\$[^/]*\.(?:tar\.\w+|tgz|zip|whl|gem|log|tmp|pid)|[\w./-]*\$[^/]*\.(?:o|d|lo|gcno|gcda|pyc)"
-)
-_VARIABLE = re.compile(r"\$\{?(\w+)(?::[?-])?\}?(?:/.*)?", re.DOTALL)
+_ARCHIVE = regex(r"[\w.-]+\$[^/]*\.(?:tar\.\w+|tgz|zip|whl|gem|log|tmp|pid)|[\w./-]*\$[^/]*\.(?:o|d|lo|gcno|gcda|pyc)")
+_VARIABLE = regex(r"\$\{?(\w+)(?::[?-])?\}?(?:/.*)?", re.DOTALL)
 _NEW = r" -p [-\w./${}]+| -(?!p)[-\w]+(?:=[-\w./${}]+)?| [-\w./${}]*XXX[-\w./${}]*"
-_TEMPORARY = re.compile(rf"(?:\$\(|`)mktemp(?:{_NEW})*(?:\)|`)|(?:\$\{{TMPDIR:-/tmp\}}|/tmp)/.*", re.DOTALL)
+_TEMPORARY = regex(rf"(?:\$\(|`)mktemp(?:{_NEW})*(?:\)|`)|(?:\$\{{TMPDIR:-/tmp\}}|/tmp)/.*", re.DOTALL)
 # Words that give variables, and `mktemp`, other meanings.
-_OTHERWISE = re.compile(r"\b(?:eval|coproc|wait -\w*p)\s|\bmktemp\s*\(\)|\bfunction\s+mktemp\b|\balias\s+mktemp=")
-_LOOPS = re.compile(r"\b(?:for|select)\s+(\w+)")
+_OTHERWISE = regex(r"\b(?:eval|coproc|wait -\w*p)\s|\bmktemp\s*\(\)|\bfunction\s+mktemp\b|\balias\s+mktemp=")
+_LOOPS = regex(r"\b(?:for|select)\s+(\w+)")
 _SETTING = frozenset(("declare", "export", "local", "readonly", "typeset"))
 _READING = frozenset(("getopts", "mapfile", "printf", "read", "readarray"))
 _PATTERN = (
@@ -35,8 +34,8 @@ _ROOT = r"(?:[A-Za-z0-9_.]|\./)[A-Za-z0-9._/-]*"
 _NAMED = rf"-name {_PATTERN}(?: -o -name {_PATTERN})*"
 _TESTS = rf"(?: -type [fd])? (?:{_NAMED}|\( {_NAMED} \))(?: -type [fd])?"
 _DOES = r"(?: -prune)?(?P<does> -delete| -exec rm(?: -\w+)? \{\} (?:;|\+)| -print0?)?"
-_FIND = re.compile(rf"find(?: {_ROOT})*{_TESTS}{_DOES}")
-_RM = re.compile(r"rm(?: -[rfv]+)* (?:--? )?\{\}")
+_FIND = regex(rf"find(?: {_ROOT})*{_TESTS}{_DOES}")
+_RM = regex(r"rm(?: -[rfv]+)* (?:--? )?\{\}")
 
 
 def temporary(commands: Sequence[CommandFact], text: str) -> frozenset[str]:

@@ -16,6 +16,7 @@ from typing import Any
 import yaml
 
 from shield.facts.programs.model import NO_OPTIONS, NOBODY, Model, Option, Use
+from shield.regex import regex
 from shield.types import Operation, RunsCode
 
 __all__ = ["Library", "load_models", "models"]
@@ -26,12 +27,12 @@ _TEXTS_TEXT = "does flags recursive tells first rest last default fewer runs_cod
 _TEXTS = frozenset(_TEXTS_TEXT.split())
 _TABLES = frozenset(("values", "optional", "adds", "runs", "questions"))
 _ENTRIES = frozenset(("subcommands", "choices"))
-_TOP = re.compile(r"^[^\s#][^\n]*", re.MULTILINE)  # a line that begins at the first column
-_NAMES = re.compile(r"""(?:"([^"]+)"|'([^']+)'|([^\s"'\-][^:]*?)) *:(?:\s|$)""")
+_TOP = regex(r"^[^\s#][^\n]*", re.MULTILINE)  # a line that begins at the first column
+_NAMES = regex(r"""(?:"([^"]+)"|'([^']+)'|([^\s"'\-][^:]*?)) *:(?:\s|$)""")
 # What an entry may need of others of its text. What else these find in it brings an entry too many: no harm.
-_SAME = re.compile(r"""\bsame: *["']?([^\s,}"']+)""")
-_ALIAS = re.compile(r"\*([\w-]+)")
-_ANCHOR = re.compile(r"&([\w-]+)")
+_SAME = regex(r"""\bsame: *["']?([^\s,}"']+)""")
+_ALIAS = regex(r"\*([\w-]+)")
+_ANCHOR = regex(r"&([\w-]+)")
 
 
 class Library(Mapping[str, Model]):

@@ -6,7 +6,6 @@ be read as options, assignments, addresses or response files by the program that
 """
 
 import posixpath
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -17,6 +16,7 @@ from shield.facts.paths import resolve_path
 from shield.facts.place import Place
 from shield.facts.programs.git.names import tracked_names
 from shield.facts.programs.reading import Listing, Value
+from shield.regex import regex
 from shield.types import CommandFact, Origin, RunsCode
 
 __all__ = [
@@ -33,7 +33,7 @@ __all__ = [
 _ODD = frozenset(" \t\n\v\f\r'\"\\")
 _GLOB = frozenset("*?[(")  # the last for `shopt -s extglob`
 # What may begin a name that stands for itself wherever it is read, and what else may not be in it.
-_TAME = re.compile(r"[A-Za-z0-9_.][^:=]*\Z")
+_TAME = regex(r"[A-Za-z0-9_.][^:=]*\Z")
 _MAX_TOP = 10_000
 # What find may be told besides, so that it prints the names that it found and nothing else.
 _FIND_TESTS_TEXT = """
@@ -140,8 +140,8 @@ def _uncounted(words: Sequence[str]) -> set[str]:
     return rest
 
 
-_SIGNED = re.compile(r"[-+]?[0-9]+")
-_ENDING = re.compile(r"\\\.(?:([A-Za-z0-9]+)|\(([A-Za-z0-9]+(?:\|[A-Za-z0-9]+)*)\))\$")
+_SIGNED = regex(r"[-+]?[0-9]+")
+_ENDING = regex(r"\\\.(?:([A-Za-z0-9]+)|\(([A-Za-z0-9]+(?:\|[A-Za-z0-9]+)*)\))\$")
 
 
 def _chosen(listing: Listing, words: Sequence[str]) -> Listing:

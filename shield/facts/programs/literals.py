@@ -12,6 +12,7 @@ from functools import cache
 
 from shield.facts.programs.deeds import Deeds
 from shield.facts.programs.swept import swept_lines
+from shield.regex import regex
 from shield.types import Access
 
 __all__ = ["LANGUAGES", "MAX_TEXT", "literal_deeds"]
@@ -72,15 +73,15 @@ connect createConnection fsockopen stream_socket_client TCPSocket.new TCPSocket.
 INET->new Socket::INET->new
 """
 _HOSTS = frozenset(_HOSTS_TEXT.split())
-_URL = re.compile(r"(?i)(?:https?|ftp|wss?)://[^\s\"'<>{}`]+")
-_PATH = re.compile(r"(?:/|~/|~\Z|\.{1,2}/)[^\n\0]*\Z")
-_HOME = re.compile(
+_URL = regex(r"(?i)(?:https?|ftp|wss?)://[^\s\"'<>{}`]+")
+_PATH = regex(r"(?:/|~/|~\Z|\.{1,2}/)[^\n\0]*\Z")
+_HOME = regex(
     r"\$ENV\{['\"]?HOME['\"]?\}|ENV\[['\"]HOME['\"]\]|process\.env\.HOME|process\.env\[['\"]HOME['\"]\]|os\.homedir\(\)"
     r"|homedir\(\)|getenv\(['\"]HOME['\"]\)|\$_SERVER\[['\"]HOME['\"]\]|\$_ENV\[['\"]HOME['\"]\]|Dir\.home"
     r"|os\.getenv\(['\"]HOME['\"]\)|Sys\.getenv\(['\"]HOME['\"]\)|\$HOME\b|\$\{HOME\}"
 )
 _JOIN = frozenset((".", "+", "..", "<<"))
-_ESCAPE = re.compile(r"\\(?:x\{?([0-9A-Fa-f]{1,6})\}?|u\{?([0-9A-Fa-f]{1,6})\}?|([0-7]{1,3})|(.))", re.DOTALL)
+_ESCAPE = regex(r"\\(?:x\{?([0-9A-Fa-f]{1,6})\}?|u\{?([0-9A-Fa-f]{1,6})\}?|([0-7]{1,3})|(.))", re.DOTALL)
 _PLAIN = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "e": "\x1b"}
 
 

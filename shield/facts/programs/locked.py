@@ -13,6 +13,7 @@ from shield.facts.programs.mention import bases_of
 from shield.facts.programs.reading import Value
 from shield.facts.programs.requirements import read_requirements
 from shield.facts.programs.sources import SOURCES, Source
+from shield.regex import regex
 from shield.types import Access, Operation, RunsCode
 
 __all__ = ["fetched", "install", "npm_install", "pip_install", "tool_of"]
@@ -22,7 +23,7 @@ _OFFLINE = frozenset(("--offline", "--no-index"))
 # What these run of the project's own package.json while they install (npm, "Life Cycle Scripts").
 _SCRIPTED = frozenset(("bun", "npm", "pnpm", "yarn"))
 _LIFE = ("preinstall", "install", "postinstall", "prepublish", "prepare")
-_ONLY = re.compile(r"\( npx (?:-y |--yes )?only-allow (?:bun|npm|pnpm|yarn)\n\)")  # it looks at what installs
+_ONLY = regex(r"\( npx (?:-y |--yes )?only-allow (?:bun|npm|pnpm|yarn)\n\)")  # it looks at what installs
 _INDEX = frozenset(("--registry", "-i", "--index-url", "--default-index"))
 
 

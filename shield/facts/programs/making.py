@@ -1,6 +1,5 @@
 """make: variables that are set among its words, and what its rules would run by them."""
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 from urllib.parse import quote, unquote
@@ -14,6 +13,7 @@ from shield.facts.programs.makefiles.goals import made_by
 from shield.facts.programs.makefiles.model import Told
 from shield.facts.programs.mention import bases_of
 from shield.facts.programs.reading import Nested, NestedKind, Value
+from shield.regex import regex
 from shield.types import Access, RunsCode
 
 __all__ = ["SHELL_MARKS", "made_of", "parted", "recipes"]
@@ -34,7 +34,7 @@ _OTHERS = """
 --check-symlink-times --no-jobserver --jobserver-auth --jobserver-fds --jobserver-style --sync-mutex
 """
 _LONG: Final = (*sorted(_VALUED), *sorted(_JOINED), *_OTHERS.split())
-_SHELL_CALL = re.compile(r"\$[({]shell\s+([^(){}]*)[)}]")
+_SHELL_CALL = regex(r"\$[({]shell\s+([^(){}]*)[)}]")
 
 
 def _recipe(text: str) -> list[str]:

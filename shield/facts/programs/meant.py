@@ -1,12 +1,12 @@
 """Parts of words that name something in the workspace with a meaning of its own: a secret, or what others go by."""
 
-import re
 from collections.abc import Iterator, Sequence
 
 from shield.facts.paths import path_fact
 from shield.facts.place import Place
 from shield.facts.programs.leading import PIECES
 from shield.facts.programs.reading import Reading, Value
+from shield.regex import regex
 from shield.types import Access
 
 __all__ = ["meant"]
@@ -21,7 +21,7 @@ workspace_policy
 _LED = frozenset(_LED_TEXT.split())
 # The directory as a whole is what tools are told to leave out, the message what they check.
 _LOOKED_AT = ("/.git", "/.git/COMMIT_EDITMSG")
-_GLOB = re.compile(r"[*?\[]")
+_GLOB = regex(r"[*?\[]")
 
 
 def meant(

@@ -6,7 +6,6 @@ stays there is found where a word as a whole names it, or where it has a meaning
 others go by.
 """
 
-import re
 from typing import Final
 
 from shield.facts.paths import resolve_path
@@ -14,12 +13,13 @@ from shield.facts.programs.invocation import Invocation
 from shield.facts.programs.leading import URL, mention_within
 from shield.facts.programs.meant import meant
 from shield.facts.programs.reading import Value
+from shield.regex import regex
 from shield.types import Access
 
 __all__ = ["MAX_WORD", "bases_of", "leaves_out", "mention"]
 
 MAX_WORD: Final = 4_096
-_LEAVES_OUT = re.compile(r"--?(?:[a-z]+-)*(?:exclude|ignore|omit|skip)s?(?:-(?:dir|glob|pattern)s?)?")
+_LEAVES_OUT = regex(r"--?(?:[a-z]+-)*(?:exclude|ignore|omit|skip)s?(?:-(?:dir|glob|pattern)s?)?")
 
 
 def mention(call: Invocation, word: Value, *accesses: Access, doubtful: bool = False) -> None:

@@ -8,13 +8,14 @@ from typing import NamedTuple
 
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.reading import Value
+from shield.regex import regex
 from shield.types import Access
 
 __all__ = ["MKTEMP", "Template", "template_of"]
 
 _LEAST = 3  # letters by chance
 _USUAL = "tmp.XXXXXXXXXX"
-_FLAGS = re.compile(r"-[dqut]+")
+_FLAGS = regex(r"-[dqut]+")
 
 
 class Template(NamedTuple):

@@ -9,11 +9,12 @@ from shield.facts.programs.addresses import FILE_URL, file_names
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.model import Use
 from shield.facts.programs.reading import Value
+from shield.regex import regex
 from shield.types import Access, RunsCode
 
 __all__ = ["NAMING"]
 
-_REMOTE = re.compile(r"(?i)(?!file:)[a-z][a-z0-9+.-]*:/?/")
+_REMOTE = regex(r"(?i)(?!file:)[a-z][a-z0-9+.-]*:/?/")
 
 
 def _xmllint(call: Invocation) -> bool:
@@ -41,9 +42,9 @@ def _decoded(value: Value) -> list[Value]:
 
 
 # What cloc unpacks; a name that git may know, where there is no such file, is a tree to it.
-_UNPACKED = re.compile(r"(?i).*(?:\.(?:tar|tgz|gz|z|bz2|xz|zip|whl|deb|rpm)|(?:\A|/)-)\Z", re.DOTALL)
-_COMMIT = re.compile(r"(?:[a-f\d]{5,40}|master|HEAD)(?:~\d+)?")
-_ENDING = re.compile(r".*\.\w+\Z", re.DOTALL)
+_UNPACKED = regex(r"(?i).*(?:\.(?:tar|tgz|gz|z|bz2|xz|zip|whl|deb|rpm)|(?:\A|/)-)\Z", re.DOTALL)
+_COMMIT = regex(r"(?:[a-f\d]{5,40}|master|HEAD)(?:~\d+)?")
+_ENDING = regex(r".*\.\w+\Z", re.DOTALL)
 
 
 def _cloc(call: Invocation) -> bool:

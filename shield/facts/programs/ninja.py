@@ -14,6 +14,7 @@ from shield.facts.programs.mention import bases_of
 from shield.facts.programs.reading import Value
 from shield.facts.programs.task_files import MAX_FILES, UNKNOWN, Step, show_steps, text_of
 from shield.facts.programs.task_words import TaskWords
+from shield.regex import regex
 from shield.types import Access
 
 __all__ = ["built_by_cmake", "ninja_rules"]
@@ -21,10 +22,10 @@ __all__ = ["built_by_cmake", "ninja_rules"]
 _MAX_STEPS = 64
 _MAX_EDGES = 4_000
 _MAX_LONG = 8_192  # characters of one command
-_NAME = re.compile(r"\$(?:\{([\w.-]+)\}|([\w-]+)|(.))", re.DOTALL)
-_SETTING = re.compile(r"([\w.-]+)\s*=\s*(.*)", re.DOTALL)
+_NAME = regex(r"\$(?:\{([\w.-]+)\}|([\w-]+)|(.))", re.DOTALL)
+_SETTING = regex(r"([\w.-]+)\s*=\s*(.*)", re.DOTALL)
 # What only compiles, archives and links is no work to follow, and there may be very much of it.
-_COMPILER = re.compile(r"(?:cc|c\+\+|g\+\+|gcc|clang(?:\+\+)?|ar|ranlib|ld|rustc|as)(?:-[\d.]+)?")
+_COMPILER = regex(r"(?:cc|c\+\+|g\+\+|gcc|clang(?:\+\+)?|ar|ranlib|ld|rustc|as)(?:-[\d.]+)?")
 _MARKS = frozenset(";&|`$()")
 _VALUED = frozenset(("-C", "-f", "-j", "-k", "-l", "-d", "-w", "-t"))
 _TELLING = frozenset(("-n", "-t", "--version", "-h", "--help"))

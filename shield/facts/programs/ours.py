@@ -3,6 +3,7 @@
 import posixpath
 import re
 
+from shield.regex import regex
 from shield.types import CommandFact
 
 __all__ = ["OWN_PROGRAMS", "module_of", "own_command"]
@@ -11,7 +12,7 @@ OWN_PROGRAMS = frozenset({"shield", "agentctl"})
 # Modules that run the module named behind them.
 _LAUNCHERS = frozenset({"pdb", "cProfile", "profile", "trace", "coverage", "runpy", "debugpy", "viztracer"})
 
-_MODULE = re.compile(r"-[bBdEhiIOPqsSuvVx]*m(.*)", re.DOTALL)
+_MODULE = regex(r"-[bBdEhiIOPqsSuvVx]*m(.*)", re.DOTALL)
 _Run = tuple[str, tuple[str, ...]]
 
 

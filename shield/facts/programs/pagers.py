@@ -6,7 +6,6 @@ it all the same. Tried with less 590, more 2.38.1 and man-db 2.11.2.
 """
 
 import posixpath
-import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -14,20 +13,21 @@ from shield.facts.filesystem import FileSystemUnknownError
 from shield.facts.place import Place
 from shield.facts.programs.editors import EDITORS
 from shield.facts.programs.invocation import Invocation, Special
+from shield.regex import regex
 from shield.types import Access, Operation, RunsCode
 
 __all__ = ["PAGERS"]
 
-_LESS = re.compile(
+_LESS = regex(
     r"-[NSRrFXiIMmneEsgGJwWcCdfqQuU~]+|-[xyzhjb]\d+|"
     r"--(?:line-numbers|LINE-NUMBERS|chop-long-lines|RAW-CONTROL-CHARS|raw-control-chars|quit-if-one-screen|no-init|"
     r"ignore-case|IGNORE-CASE|squeeze-blank-lines|quit-at-eof|QUIT-AT-EOF|force|quiet|QUIET|silent|SILENT|tabs=\d+|"
     r"version|help)|\+(?:\d+|[GF]|/[^!|]*)"
 )
-_MORE = re.compile(r"-[dflpcsue]+|-n?\d+|--(?:silent|logical|no-pause|squeeze|version|help)|\+(?:\d+|/[^!|]*)")
+_MORE = regex(r"-[dflpcsue]+|-n?\d+|--(?:silent|logical|no-pause|squeeze|version|help)|\+(?:\d+|/[^!|]*)")
 _PLAIN = MappingProxyType({"less": _LESS, "more": _MORE})
 _KEY_FILES = (".less", ".lesskey", ".config/lesskey", ".manpath")
-_PAGE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:+@-]*|\[")
+_PAGE = regex(r"[A-Za-z0-9_][A-Za-z0-9_.:+@-]*|\[")
 _SHOWS = frozenset(("-k", "-f", "-w", "-a", "-I", "-K", "--apropos", "--whatis", "--where", "--path", "-i"))
 
 

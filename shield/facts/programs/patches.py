@@ -5,8 +5,9 @@ them either might take for the beginning of another, in whatever format, is not 
 git-diff(1), "Generating patch text with -p"; tried with GNU patch 2.7.6 and git 2.39.5.
 """
 
-import re
 from dataclasses import dataclass
+
+from shield.regex import regex
 
 __all__ = ["Change", "read_patch"]
 
@@ -14,22 +15,22 @@ _MAX_CHANGES = 500
 _NONE = "/dev/null"
 # Printable, without blanks, quotes and backslashes, which each program reads in its own way.
 _NAME = r"[!#-\[\]-~]+"
-_GIT = re.compile(rf"diff --git ({_NAME}) ({_NAME})")
+_GIT = regex(rf"diff --git ({_NAME}) ({_NAME})")
 # What follows a tab is a time.
-_OLD = re.compile(rf"--- ({_NAME})(?:\t([ -~]*))?")
-_NEW = re.compile(rf"\+\+\+ ({_NAME})(?:\t([ -~]*))?")
-_INDEX = re.compile(rf"Index: ({_NAME})")
-_HUNK = re.compile(r"@@ -\d{1,9}(?:,(\d{1,9}))? \+\d{1,9}(?:,(\d{1,9}))? @@(?: .*)?")
-_MODE = re.compile(r"(?:old mode|new mode|deleted file mode|new file mode) 100(?:644|755)")
-_SAME = re.compile(r"(?:dis)?similarity index \d{1,3}%|index [0-9a-f]{4,64}\.\.[0-9a-f]{4,64}(?: 100(?:644|755))?")
-_MOVED = re.compile(rf"(?:rename|copy) (?:from|to) ({_NAME})")
+_OLD = regex(rf"--- ({_NAME})(?:\t([ -~]*))?")
+_NEW = regex(rf"\+\+\+ ({_NAME})(?:\t([ -~]*))?")
+_INDEX = regex(rf"Index: ({_NAME})")
+_HUNK = regex(r"@@ -\d{1,9}(?:,(\d{1,9}))? \+\d{1,9}(?:,(\d{1,9}))? @@(?: .*)?")
+_MODE = regex(r"(?:old mode|new mode|deleted file mode|new file mode) 100(?:644|755)")
+_SAME = regex(r"(?:dis)?similarity index \d{1,3}%|index [0-9a-f]{4,64}\.\.[0-9a-f]{4,64}(?: 100(?:644|755))?")
+_MOVED = regex(rf"(?:rename|copy) (?:from|to) ({_NAME})")
 # Indented, or within a message that is sent on (RFC 934), a header is one all the same; so are those of other formats.
-_SUSPICIOUS = re.compile(
+_SUSPICIOUS = regex(
     r"[-X\s]*(?:\*{3}|\+{3}|--- |@@|Index:|Prereq:|diff --git|GIT binary|(?:old|new|deleted) (?:file )?mode|"
     r"rename |copy |(?:dis)?similarity |index [0-9a-f]+\.\.|\d[\d,]*[acdis])"
 )
 # A file whose time is the first second of 1970, wherever on earth, is one that is not there (patch(1) `-E`).
-_EPOCH = re.compile(r"19(?:69|70)-|.*\b19(?:69|70)\b")
+_EPOCH = regex(r"19(?:69|70)-|.*\b19(?:69|70)\b")
 
 
 @dataclass(frozen=True, slots=True)

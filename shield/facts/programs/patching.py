@@ -1,6 +1,5 @@
 """Programs that change files as a patch says: patch, and git apply."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
@@ -10,12 +9,13 @@ from shield.facts.programs.git.repository import git_dirs
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.patches import Change, read_patch
 from shield.facts.programs.reading import PathUse, Value
+from shield.regex import regex
 from shield.types import Access, Operation
 
 __all__ = ["PATCHING"]
 
 _MAX_PATCH = 1_048_576
-_STRIP = re.compile(r"[0-9]{1,2}")
+_STRIP = regex(r"[0-9]{1,2}")
 # What changes neither where they write nor how the patch is read.
 _PATCH_TEXT = """
 -p --strip -i --input -d --directory -N --forward -R --reverse -s --silent --quiet --dry-run -u --unified -f --force

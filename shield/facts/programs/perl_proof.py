@@ -7,6 +7,8 @@ A small grammar of statements; whatever does not fit is no proof. Code gets into
 import re
 from functools import cache
 
+from shield.regex import regex
+
 __all__ = ["perl_proven", "plain_operand", "plain_split"]
 
 _MAX_CODE = 500
@@ -36,8 +38,8 @@ _DOES = (
 )
 _STATEMENT = rf"(?>{_DOES}(?:\s*(?:if|unless)\s*{_TESTS})?|{_TESTS}\s*(?:and|&&)\s*{_DOES})"
 # perl sets what is between slashes into `split(…)` as it stands (`-F/x/,eval` runs each line), all else as a string.
-_SPLIT = re.compile(r"[\w:,;|.=+*^#%~\\-]+\Z|/(?:[\w:,;|.=+*^#%~-]|\\[\w|.+*^])+/\Z")
-_OPERAND = re.compile(r"[\w./~][\w./~ @:+=,-]*(?<! )\Z")
+_SPLIT = regex(r"[\w:,;|.=+*^#%~\\-]+\Z|/(?:[\w:,;|.=+*^#%~-]|\\[\w|.+*^])+/\Z")
+_OPERAND = regex(r"[\w./~][\w./~ @:+=,-]*(?<! )\Z")
 
 
 def perl_proven(code: str) -> bool:

@@ -4,21 +4,22 @@ A list of what may stand in such code, token by token. In PHP a text calls the f
 `array_map("system", …)`), so nothing but a listed name is called, and none that takes a function.
 """
 
-import re
 from dataclasses import dataclass
+
+from shield.regex import regex
 
 __all__ = ["PhpProof", "php_proven"]
 
 _MAX_CODE = 2_000
 _TEXT = r"'((?:[^'\\]|\\[\\'])*)'|\"((?:[^\"\\$]|\\[nrt\"])*)\""
-_STRING = re.compile(_TEXT)
-_READS = re.compile(rf"(?:file_get_contents|file|is_file|file_exists|filesize|filemtime)\s*\(\s*(?:{_TEXT})\s*\)")
-_SPACE = re.compile(r"\s+")
-_VARIABLE = re.compile(r"\$([a-z][a-zA-Z0-9]*)")  # not $_ENV, $GLOBALS
-_NUMBER = re.compile(r"\d+(?:\.\d+)?")
-_NAME = re.compile(r"[A-Za-z_]\w*(?P<call>\s*\()?")
-_SIGN = re.compile(r"=>|===?|!==?|<=>|<=|>=|<(?!<<)|>|&&|\|\||\?\?|\?(?!>)|\+\+|--|[-+*/%.]=?|[=!,;{\[]|:(?!:)")
-_COMMENT = re.compile(r"//|/\*|#|\?>|<<<")
+_STRING = regex(_TEXT)
+_READS = regex(rf"(?:file_get_contents|file|is_file|file_exists|filesize|filemtime)\s*\(\s*(?:{_TEXT})\s*\)")
+_SPACE = regex(r"\s+")
+_VARIABLE = regex(r"\$([a-z][a-zA-Z0-9]*)")  # not $_ENV, $GLOBALS
+_NUMBER = regex(r"\d+(?:\.\d+)?")
+_NAME = regex(r"[A-Za-z_]\w*(?P<call>\s*\()?")
+_SIGN = regex(r"=>|===?|!==?|<=>|<=|>=|<(?!<<)|>|&&|\|\||\?\?|\?(?!>)|\+\+|--|[-+*/%.]=?|[=!,;{\[]|:(?!:)")
+_COMMENT = regex(r"//|/\*|#|\?>|<<<")
 _CALLED_TEXT = """
 abs array_chunk array_column array_combine array_count_values array_diff array_fill array_flip array_intersect
 array_is_list array_key_exists array_key_first array_key_last array_keys array_merge array_pad array_product

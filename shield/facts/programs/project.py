@@ -28,6 +28,7 @@ from shield.facts.programs.owned import own_program
 from shield.facts.programs.project_scripts import project_scripts
 from shield.facts.programs.reading import Value
 from shield.facts.programs.scripts import run_script
+from shield.regex import regex
 from shield.types import Access, Operation, RunsCode
 
 __all__ = ["PROJECT"]
@@ -135,13 +136,13 @@ def _given(call: Invocation, option: Option, value: Value | None) -> None:
             emptied(call, value, f"{call.name} {option.name}")
 
 
-_PLAIN_PATH = re.compile(r"(?:/[\w.+-]+)+")
+_PLAIN_PATH = regex(r"(?:/[\w.+-]+)+")
 _UNTRUSTED = (RunsCode.FETCHED, RunsCode.INLINE)
 # `//pkg:target`, `@repository//…`: what these build by name, and no path.
 _LABELLED = frozenset(("bazel", "bazelisk", "buck2", "pants"))
-_LABEL = re.compile(r"-?@{0,2}[\w.~+-]*//[\w./:*+-]*")
+_LABEL = regex(r"-?@{0,2}[\w.~+-]*//[\w./:*+-]*")
 # `deps(//a/...) except kind("cc_.*", //b)`: what stands before and between the labels of a query.
-_QUERY = re.compile(r"[\w \"'.*^$|,()+=-]*")
+_QUERY = regex(r"[\w \"'.*^$|,()+=-]*")
 
 
 def _labels(text: str) -> bool:
@@ -158,9 +159,9 @@ _FED = frozenset(
 )  # fmt: skip
 _TELLS = frozenset(("-h", "--help", "-help", "-v", "--version", "-version"))
 # `-J-XX:OnError=COMMAND`, `-Dorg.gradle.jvmargs=-XX:OnOutOfMemoryError=…`, `-agentlib:jdwp=launch=COMMAND,…`
-_JAVA_STARTS = re.compile(r"-XX:On|-Xrun|-agent(?:lib|path):")
+_JAVA_STARTS = regex(r"-XX:On|-Xrun|-agent(?:lib|path):")
 # `./configure CC=…`, `cmake -DCMAKE_C_COMPILER:FILEPATH=…`, where a semicolon parts words
-_VARIABLE = re.compile(r"(?:-D)?([A-Z][A-Z0-9_]*)(?::[A-Z]+)?=(.*)", re.DOTALL)
+_VARIABLE = regex(r"(?:-D)?([A-Z][A-Z0-9_]*)(?::[A-Z]+)?=(.*)", re.DOTALL)
 _STARTS_SCRIPTS = frozenset(("tsx", "ts-node", "bun run"))
 
 

@@ -5,7 +5,6 @@ poethepoet "Tasks", PDM "User scripts", Hatch "Environments" (scripts), Rye "Scr
 """
 
 import posixpath
-import re
 import shlex
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -18,6 +17,7 @@ from shield.facts.programs.interpreted import arguments
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.reading import Nested, NestedKind, Value
 from shield.facts.programs.scripts import script_text
+from shield.regex import regex
 from shield.types import Access, RunsCode
 
 __all__ = ["PYPROJECT"]
@@ -29,7 +29,7 @@ _MAX_ABOVE = 24
 _LINES = ("cmd", "shell")
 _FURTHER = ("ref", "sequence", "parallel", "control", "switch", "composite", "chain", "deps", "uses")
 
-_FIELD = re.compile(r"\{(?!args[:}])[a-z_]+(?:[:!][^{}]*)?\}")
+_FIELD = regex(r"\{(?!args[:}])[a-z_]+(?:[:!][^{}]*)?\}")
 
 _Named = Mapping[str, object]
 

@@ -4,7 +4,6 @@ Two programs are called yq: one in Go, with a language of its own, and one that 
 would read or show counts.
 """
 
-import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -12,12 +11,13 @@ from shield.facts.paths import resolve_path
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.model import Use
 from shield.facts.programs.reading import Value
+from shield.regex import regex
 
 __all__ = ["QUERIES"]
 
 # After one dot these are names of fields; after two they are not. jq 1.6 takes `$ ENV` for `$ENV`, with a comment
 # between them, too; yq has `load`, `load_str`, `strload` and more.
-_ACTIVE = re.compile(
+_ACTIVE = regex(
     r"(?:(?<!\.)|(?<=\.\.))\b(?:input_filename|import|include|env|ENV|strenv|envsubst|debug|\w*load\w*|eval|system|modulemeta)\b"
     r"|\$ENV"
 )

@@ -9,6 +9,7 @@ from shield.facts.programs.addresses import FILE_URL, file_names
 from shield.facts.programs.model import ALL_OPERATIONS, Use
 from shield.facts.programs.statements import only_reads
 from shield.facts.programs.value import Listing, Lost, Value, plain_globs
+from shield.regex import regex
 from shield.types import Access, Operation, RunsCode
 
 __all__ = ["Listing", "Lost", "Nested", "NestedKind", "PathUse", "Reading", "Value", "plain_globs"]
@@ -233,11 +234,11 @@ class Reading:
             self.unknown.append(f"where `{text[:80]}` leads is not known")
 
 
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:/?/")
-_STORE = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
-_FETCHED = re.compile(r"(?i)https?://")
-_LABEL = re.compile(r"[A-Za-z0-9-]{1,63}")
-_CONTENT = re.compile(r"(?:(?:\A|=)(?:fileb?://|@)|\A[A-Za-z-]*file=)(.+)", re.DOTALL)
+_SCHEME = regex(r"[A-Za-z][A-Za-z0-9+.\-]*:/?/")
+_STORE = regex(r"[A-Za-z][A-Za-z0-9+.\-]*:")
+_FETCHED = regex(r"(?i)https?://")
+_LABEL = regex(r"[A-Za-z0-9-]{1,63}")
+_CONTENT = regex(r"(?:(?:\A|=)(?:fileb?://|@)|\A[A-Za-z-]*file=)(.+)", re.DOTALL)
 _OPERATION = {
     Access.READ: Operation.READ,
     Access.LIST: Operation.READ,

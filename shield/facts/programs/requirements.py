@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from shield.facts.filesystem import FileSystemUnknownError
 from shield.facts.paths import resolve_path
 from shield.facts.place import Place
+from shield.regex import regex
 
 __all__ = ["Requirements", "read_requirements"]
 
 _MAX_BYTES = 1 << 20
 _MAX_DEPTH = 4
-_COMMENT = re.compile(r"(?:^|(?<=\s))#.*$")
-_PINNED = re.compile(
+_COMMENT = regex(r"(?:^|(?<=\s))#.*$")
+_PINNED = regex(
     r"[A-Za-z0-9][A-Za-z0-9._-]*(?:\s*\[[A-Za-z0-9._,\s-]*\])?\s*"
     r"(?:===?\s*[A-Za-z0-9.!+_-]+|@\s*(?P<url>https://\S+))\s*(?:;[^#\\]*?)?"
     r"(?:\s+--hash[=\s](?:sha256:[0-9a-f]{64}|sha384:[0-9a-f]{96}|sha512:[0-9a-f]{128}))+\s*\Z"
@@ -28,7 +29,7 @@ _NAMED = frozenset(("-r", "--requirement", "-c", "--constraint"))
 _HOSTS = frozenset(("-i", "--index-url", "--extra-index-url", "-f", "--find-links"))
 _REPLACES = frozenset(("-i", "--index-url"))
 # PEP 263 and a byte order mark decide how pip decodes the rest: what is read here might not be what it reads.
-_CODING = re.compile(rb"coding[:=]")
+_CODING = regex(rb"coding[:=]")
 
 
 @dataclass(slots=True)

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.reading import Value
+from shield.regex import regex
 from shield.types import Access
 
 __all__ = ["REVEALING"]
@@ -37,7 +38,7 @@ _GCLOUD = tuple(
         "compute instances", "compute instance-templates", "container clusters",
     )
 )  # fmt: skip
-_PROJECTION = re.compile(r"(?:value|table|csv|get)(?:\[[\w,=-]*\])?\(([\w.,:=\[\]() -]*)\)")
+_PROJECTION = regex(r"(?:value|table|csv|get)(?:\[[\w,=-]*\])?\(([\w.,:=\[\]() -]*)\)")
 _PLAIN_FIELDS_TEXT = """
 accessConfigs basename createTime creationTimestamp email endpoint id label location machineType natIP networkIP
 networkInterfaces name project region selfLink state status type updateTime uri url zone

@@ -8,30 +8,32 @@ as what stands behind a dot. Nothing is put into a text.
 import re
 from dataclasses import dataclass
 
+from shield.regex import regex
+
 __all__ = ["RubyProof", "ruby_proven"]
 
 _MAX_CODE = 2_000
 _TEXT = r"'((?:[^'\\]|\\[\\'])*)'|\"((?:[^\"\\#]|\\[nrt\"])*)\""
-_STRING = re.compile(_TEXT)
-_READS = re.compile(rf"File\s*\.\s*(?:read|readlines|exist\?|size|file\?)\s*\(\s*(?:{_TEXT})\s*\)")
-_LISTS = re.compile(rf"Dir\s*(?:\.\s*glob\s*\(\s*(?:{_TEXT})\s*\)|\[\s*(?:{_TEXT})\s*\])")
-_CALLS = re.compile(
+_STRING = regex(_TEXT)
+_READS = regex(rf"File\s*\.\s*(?:read|readlines|exist\?|size|file\?)\s*\(\s*(?:{_TEXT})\s*\)")
+_LISTS = regex(rf"Dir\s*(?:\.\s*glob\s*\(\s*(?:{_TEXT})\s*\)|\[\s*(?:{_TEXT})\s*\])")
+_CALLS = regex(
     r"JSON\s*\.\s*(?:parse|generate|pretty_generate)\b|(?:STDIN|\$stdin)\s*\.\s*(?:read|each_line|readlines)\b"
     r"|Math\s*\.\s*(?:sqrt|log|log2|log10|sin|cos|tan|hypot)\b|Time\s*\.\s*(?:now|at)\b|Date\s*\.\s*today\b"
     r"|(?:require\s*\(?\s*['\"](?:json|date|set|time)['\"]\s*\)?)"
 )
-_SPACE = re.compile(r"\s+")
-_GLOBAL = re.compile(r"\$(?:_|\.|stdin|[1-9])(?!\w)")
-_NUMBER = re.compile(r"\d[\d_]*(?:\.\d+)?(?!\w)")
+_SPACE = regex(r"\s+")
+_GLOBAL = regex(r"\$(?:_|\.|stdin|[1-9])(?!\w)")
+_NUMBER = regex(r"\d[\d_]*(?:\.\d+)?(?!\w)")
 # Behind a method's name a slash divides that has a blank behind it, or none before it: `print/system("id")/x`.
-_REGEX = re.compile(r"(?<![\w?!])/(?![\s=])(?:[^/\\\n#]|\\[^\n])*/[imx]*(?!\w)")
-_MEMBER = re.compile(r"&?\.\s*([a-z_]+[?]?)(?![\w!=])")
-_SYMBOL = re.compile(r"&:([a-z_]+[?]?)(?![\w!=])")
-_LABEL = re.compile(r"(symbolize_names|[a-z]{1,3}):(?!:)")
-_NAME = re.compile(r"[A-Za-z_]\w*(?![\w!?])")
-_SIGN = re.compile(r"=>|===?|!=|<=>|<=|>=|<(?!<)|>|&&|\|\||\.\.\.?|\+=|-=|\*=|\*\*|[-+*!|,;{}=(\[]|[?:](?=\s)")
-_END = re.compile(r"[)\]]")  # of a value
-_REST = re.compile(r"%(?= )")  # behind a value: in front of one it begins a text
+_REGEX = regex(r"(?<![\w?!])/(?![\s=])(?:[^/\\\n#]|\\[^\n])*/[imx]*(?!\w)")
+_MEMBER = regex(r"&?\.\s*([a-z_]+[?]?)(?![\w!=])")
+_SYMBOL = regex(r"&:([a-z_]+[?]?)(?![\w!=])")
+_LABEL = regex(r"(symbolize_names|[a-z]{1,3}):(?!:)")
+_NAME = regex(r"[A-Za-z_]\w*(?![\w!?])")
+_SIGN = regex(r"=>|===?|!=|<=>|<=|>=|<(?!<)|>|&&|\|\||\.\.\.?|\+=|-=|\*=|\*\*|[-+*!|,;{}=(\[]|[?:](?=\s)")
+_END = regex(r"[)\]]")  # of a value
+_REST = regex(r"%(?= )")  # behind a value: in front of one it begins a text
 
 _OWN_TEXT = """
 a b c d data f file g h i j json k key keys l line lines m n name names num o r result row rows s size str t text

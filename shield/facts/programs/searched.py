@@ -9,13 +9,14 @@ from shield.facts.programs.arguments import Arguments
 from shield.facts.programs.invocation import Invocation
 from shield.facts.programs.model import Option
 from shield.facts.programs.reading import Value, plain_globs
+from shield.regex import regex
 
 __all__ = ["is_rg", "searched"]
 
 # What may stand in a pattern of rg that reads here as it does there; one that begins with `#` is none (gitignore(5)).
-_PLAIN_GLOB = re.compile(r"[\w.*?/@%=~-][\w.*?/@%=~+-]*", re.ASCII)
-_BRACED = re.compile(r"([^{}]*)\{([^{},]+(?:,[^{},]+)*)\}([^{}]*)")
-_ENDS_ALIKE = re.compile(r"\*[\w.+-]+", re.ASCII)
+_PLAIN_GLOB = regex(r"[\w.*?/@%=~-][\w.*?/@%=~+-]*", re.ASCII)
+_BRACED = regex(r"([^{}]*)\{([^{},]+(?:,[^{},]+)*)\}([^{}]*)")
+_ENDS_ALIKE = regex(r"\*[\w.+-]+", re.ASCII)
 
 # The names of types (ripgrep 13 to 15, `default_types.rs`), in none of which a secret is at home.
 _TYPES_TEXT = """

@@ -6,6 +6,7 @@ command to another: a script in which that could matter is not understood (sed(1
 
 import re
 
+from shield.regex import regex
 from shield.types import Access
 
 __all__ = ["sed_files"]
@@ -26,7 +27,7 @@ _MATCHING = "|".join((f"/{_regex('/')}", *(rf"\\{mark}{_regex(mark)}" for mark i
 _PLACE = rf"(?:\d++(?:~\d++)?|\$|(?:{_MATCHING})[IM]*+)"
 _PLACES = rf"(?:{_PLACE}{_BLANKS}(?:,{_BLANKS}(?:[+~]\d++|{_PLACE}){_BLANKS})?)?(?:!{_BLANKS})?"
 _NAME = r"[^\s;{}\\]++(?=\n|\Z)"
-_COMMAND = re.compile(
+_COMMAND = regex(
     rf"{_PLACES}(?:"
     r"(?P<opens>\{)"
     # a text lasts to the end of the line, and on where a backslash stands there
@@ -40,9 +41,9 @@ _COMMAND = re.compile(
     rf"){_BLANKS}(?:#[^\n\\]*+)?(?=[;}}\n]|\Z)"
     r")"
 )
-_BETWEEN = re.compile(r"(?:[ \t\n;]|#[^\n\\]*+(?=\n|\Z))*+")
-_CLOSES = re.compile(rf"\}}{_BLANKS}(?=[;}}\n#]|\Z)")
-_BRACKETS = re.compile(_BRACKET)
+_BETWEEN = regex(r"(?:[ \t\n;]|#[^\n\\]*+(?=\n|\Z))*+")
+_CLOSES = regex(rf"\}}{_BLANKS}(?=[;}}\n#]|\Z)")
+_BRACKETS = regex(_BRACKET)
 
 
 def sed_files(script: str) -> tuple[tuple[Access, str], ...] | None:

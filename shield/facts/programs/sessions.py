@@ -1,11 +1,11 @@
 """tmux(1), screen(1) and kin: a terminal of its own, or a server that starts what it is told to, now or later."""
 
-import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
 from shield.facts.programs.forwarding import command_among
 from shield.facts.programs.invocation import Invocation, Special
+from shield.regex import regex
 from shield.types import Operation, RunsCode
 
 __all__ = ["SESSIONS"]
@@ -17,8 +17,8 @@ _LISTS = {
     "zellij": ("ls", "list-sessions"),
 }
 _VERSIONS = ("-V", "-v", "--version")
-_PLAIN = re.compile(r"-[as]|-t|-F|[A-Za-z0-9_.:%@$=-]*[A-Za-z0-9_]")
-_FORMAT = re.compile(r"(?:[A-Za-z0-9 _.,:|/\t-]|#\{[a-z_]+\})*")  # `#(…)` starts a program (tmux(1), FORMATS)
+_PLAIN = regex(r"-[as]|-t|-F|[A-Za-z0-9_.:%@$=-]*[A-Za-z0-9_]")
+_FORMAT = regex(r"(?:[A-Za-z0-9 _.,:|/\t-]|#\{[a-z_]+\})*")  # `#(…)` starts a program (tmux(1), FORMATS)
 
 
 def _session(call: Invocation) -> bool:

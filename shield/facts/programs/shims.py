@@ -19,12 +19,13 @@ from shield.facts.place import Place
 from shield.facts.programs.invocation import Context
 from shield.facts.programs.reading import Reading, Value
 from shield.facts.programs.scripts import script_text
+from shield.regex import regex
 from shield.types import RunsCode
 
 __all__ = ["leads_shims", "read_shim", "shim_of"]
 
 # Folders of shims, and programs that every name in a folder is a link to.
-_FOLDERS = re.compile(r"/(?:shims|\.(?:tf|tofu|tg)env/bin|aquaproj-aqua/bin)/[^/]+\Z")
+_FOLDERS = regex(r"/(?:shims|\.(?:tf|tofu|tg)env/bin|aquaproj-aqua/bin)/[^/]+\Z")
 _LAUNCHERS = frozenset(("aqua-proxy", "mise", "proto", "proto-shim", "rtx", "swiftly", "tenv", "vfox", "volta-shim"))
 
 _VERSIONS_TEXT = """
@@ -52,14 +53,14 @@ _OF_ONE = MappingProxyType(
         "volta-shim": ("package.json", ".volta"),
     }
 )
-_LEADS = re.compile(
+_LEADS = regex(
     r".*/(?:" + "|".join(re.escape(name) for name in (*_ALL, *_AQUA)) + r"|\.?mise\.[\w.-]+\.toml|package\.json"
     r"|pyproject\.toml|(?:conf\.d|\.volta|\.?aqua)/.+)\Z",
     re.IGNORECASE | re.DOTALL,  # names of folding file systems, and of folders with a line break
 )
-_VARIABLES = re.compile(r"(?:MISE|RTX|ASDF|PROTO|AQUA|VFOX|VOLTA|SWIFTLY|RYE|TENV|\w{2,5}ENV)_\w+")
-_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*\Z", re.ASCII)
-_NODE = re.compile(r"lts/[a-z*]+\Z")
+_VARIABLES = regex(r"(?:MISE|RTX|ASDF|PROTO|AQUA|VFOX|VOLTA|SWIFTLY|RYE|TENV|\w{2,5}ENV)_\w+")
+_PLAIN = regex(r"[A-Za-z0-9][A-Za-z0-9._+-]*\Z", re.ASCII)
+_NODE = regex(r"lts/[a-z*]+\Z")
 _OTHER_NAMES = MappingProxyType({"nodejs": "node", "golang": "go"})
 _SAFE_TABLES = frozenset(("min_version", "tasks", "tools"))
 _KEPT = ("installs", "tools", "tools/image")  # of asdf and mise, of proto, of volta

@@ -1,15 +1,15 @@
 """Where Python packages lie: by the prefix of an installation, and by the interpreter or the pip that leads to one."""
 
 import posixpath
-import re
 from collections.abc import Iterator, Sequence
 
 from shield.facts.filesystem import FileKind, FileSystemUnknownError
 from shield.facts.place import Place
+from shield.regex import regex
 
 __all__ = ["SitePackages"]
 
-_VERSION = re.compile(r"python(3\.\d+)t?\Z|pip(3\.\d+)\Z")
+_VERSION = regex(r"python(3\.\d+)t?\Z|pip(3\.\d+)\Z")
 _MAX_SCRIPT = 65_536
 _MAX_HOPS = 8
 

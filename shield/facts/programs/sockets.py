@@ -8,12 +8,13 @@ from types import MappingProxyType
 from shield.facts.programs.forwarding import glimpse
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.reading import Nested, NestedKind, Value
+from shield.regex import regex
 from shield.types import Access, Operation, RunsCode
 
 __all__ = ["PIECE", "SOCKETS", "endpoint", "jumps"]
 
 # A host, an address in brackets or a port between colons.
-PIECE = re.compile(r"\[[^\]]*\]|[^:\[\]]+")
+PIECE = regex(r"\[[^\]]*\]|[^:\[\]]+")
 
 
 def endpoint(host: str, port: str) -> Value:
@@ -64,7 +65,7 @@ def _netcat(call: Invocation) -> bool:
     return True
 
 
-_PROBES = re.compile(r"(?:-[nv46]*z[nv46]*|-[nv46]+|-w ?\d+| )+")
+_PROBES = regex(r"(?:-[nv46]*z[nv46]*|-[nv46]+|-w ?\d+| )+")
 
 
 def _probes(call: Invocation) -> bool:
@@ -127,9 +128,7 @@ def _socat_address(call: Invocation, address: str) -> None:
 
 
 _SSH_VALUE = "BbcDEeFIiJLlmOopPQRSWw"
-_SSH_PROGRAM = re.compile(
-    r"\s*(?:ProxyCommand|LocalCommand|KnownHostsCommand)\s*[= ]\s*(.+)", re.IGNORECASE | re.DOTALL
-)
+_SSH_PROGRAM = regex(r"\s*(?:ProxyCommand|LocalCommand|KnownHostsCommand)\s*[= ]\s*(.+)", re.IGNORECASE | re.DOTALL)
 
 
 def _ssh(call: Invocation) -> bool:

@@ -37,13 +37,14 @@ from shield.facts.programs.tracing import TRACING
 from shield.facts.programs.transfer import TRANSFER
 from shield.facts.programs.upward import UPWARD
 from shield.facts.programs.wrapping import WRAPPING
+from shield.regex import regex
 from shield.types import Access
 
 __all__ = ["SPECIALS"]
 
 # The next word names users.
-_PS_USER = re.compile(r"-[A-Za-z]*[uU]")
-_PS_ENVIRONMENT = re.compile(r"environ", re.IGNORECASE)
+_PS_USER = regex(r"-[A-Za-z]*[uU]")
+_PS_ENVIRONMENT = regex(r"environ", re.IGNORECASE)
 
 
 def _ps(call: Invocation) -> bool:

@@ -5,10 +5,12 @@ Client commands are read for the clients of SQLite (`.tables`) and PostgreSQL (`
 
 import re
 
+from shield.regex import regex
+
 __all__ = ["CALLS", "only_lists", "only_reads"]
 
 _MAX_TEXT = 8_192
-_TOKEN = re.compile(
+_TOKEN = regex(
     r"\s+|'(?:[^'\\]|'')*'|\"(?:[^\"\\]|\"\")*\"|`[^`\\]*`|[A-Za-z_][A-Za-z0-9_$]*|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?"
     r"|<=|>=|<>|!=|==|\|\||->>|->|::|[(),.*+\-/%<>=\[\]?]|;"
 )
@@ -22,7 +24,7 @@ procedure function trigger language program returning declare fetch move prepare
 """
 _NEVER = frozenset(_NEVER_TEXT.split())
 # Tables of SQLite's shell that read files: `SELECT data FROM fsdir WHERE path = '…'`.
-_FILES = re.compile(r"\b(?:fsdir|lsdir|zipfile|archive|csv|vsv)\b", re.IGNORECASE)
+_FILES = regex(r"\b(?:fsdir|lsdir|zipfile|archive|csv|vsv)\b", re.IGNORECASE)
 # What may stand before a parenthesis: words of the grammar, and functions that compute (SQLite, PostgreSQL, MySQL).
 _CALLS_TEXT = """
 in as and or not on over exists any all some values union except intersect select from where by having between like
@@ -42,20 +44,20 @@ current_schema database schema user found_rows last_insert_rowid changes total_c
 decimal numeric integer int text
 """
 CALLS = frozenset(_CALLS_TEXT.split())
-_SQLITE = re.compile(
+_SQLITE = regex(
     r"\s*\.(?:tables|schema|fullschema|dump|indexes|indices|databases|dbinfo|show|mode\s+[a-z]+|width(?:\s+\d+)*|help|version"
     r"|(?:bail|changes|echo|eqp|explain|headers?|timer)\s+(?:on|off))(?:\s+[\w%]+)?\s*",
 )
 # Of these none reads anything but names in the schema, whatever is in it: `.schema` and `.fullschema` read views.
-_SQLITE_NAMES = re.compile(r"\s*\.(?:tables|indexes|indices|databases|show|help|version)(?:\s+[\w%]+)?\s*")
-_POSTGRES = re.compile(r"\s*\\(?:d[tivsmnufxDlp]?[S+]{0,2}|l\+?|dt\+?|conninfo|encoding|x|timing)(?:\s+[\w.*]+)?\s*")
-_PRAGMA = re.compile(
+_SQLITE_NAMES = regex(r"\s*\.(?:tables|indexes|indices|databases|show|help|version)(?:\s+[\w%]+)?\s*")
+_POSTGRES = regex(r"\s*\\(?:d[tivsmnufxDlp]?[S+]{0,2}|l\+?|dt\+?|conninfo|encoding|x|timing)(?:\s+[\w.*]+)?\s*")
+_PRAGMA = regex(
     r"\s*pragma\s+(?:table_info|table_xinfo|table_list|index_list|index_info|foreign_key_list|database_list|user_version"
     r"|integrity_check|quick_check|foreign_key_check|compile_options)(?:\s*\(\s*['\"]?\w+['\"]?\s*\))?\s*;?\s*",
     re.IGNORECASE,
 )
-_COMMAND_LINE = re.compile(r"^\s*[.\\]", re.MULTILINE)
-_SHOW = re.compile(
+_COMMAND_LINE = regex(r"^\s*[.\\]", re.MULTILINE)
+_SHOW = regex(
     r"\s*(?:show\s+(?:(?:full\s+)?(?:tables|databases|schemas|columns|index|indexes|keys|processlist|status|variables|engines)"
     r"|create\s+table|all|server_version|[a-z_.]+)(?:\s+(?:from|in|like)\s+(?:[\w.`]+|'[^'\\]*'))*\s*(?:[\w.`]+)?"
     r"|(?:describe|desc)\s+[\w.`]+)\s*;?\s*",

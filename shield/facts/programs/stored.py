@@ -18,6 +18,7 @@ from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.reading import PathUse, Value
 from shield.facts.programs.statements import CALLS, only_lists, only_reads
 from shield.facts.snapshot import Snapshot
+from shield.regex import regex
 from shield.types import Access, Operation, RunsCode
 
 __all__ = ["STORED", "harmless", "schema"]
@@ -30,8 +31,8 @@ _SPENT = ("", "schemas")
 _MAGIC = b"SQLite format 3\0"
 # A database may stand at the end of another file, and an archive is taken for one (the shell's `deduceDatabaseType`).
 _ELSEWHERE = (b"Start-Of-SQLite3-", b"PK\5\6")
-_URI = re.compile(r"file:(?://(?:localhost)?(?=/))?([^?#%]+)(?:\?(?:(?:mode|cache|immutable|nolock)=\w+&?)*)?")
-_TOKEN = re.compile(
+_URI = regex(r"file:(?://(?:localhost)?(?=/))?([^?#%]+)(?:\?(?:(?:mode|cache|immutable|nolock)=\w+&?)*)?")
+_TOKEN = regex(
     r"(?P<space>[ \t\n\f\r]+|--[^\n]*|/\*.*?\*/)|(?P<text>'(?:[^']|'')*')|(?P<bare>[^\W\d][\w$]*)"
     r"|(?P<quoted>\"(?:[^\"]|\"\")*\"|`(?:[^`]|``)*`|\[[^\]]*\])|(?P<other>[0-9][\w.]*|[-+*/%<>=!|&~(),;.])",
     re.DOTALL,
@@ -48,7 +49,7 @@ _WORDS = CALLS | frozenset(_WORDS_TEXT.split())
 _BEFORE_TABLE = frozenset(("table", "exists", "into", "references"))
 _FILES = frozenset(("fsdir", "lsdir", "zipfile"))
 _MODULES = frozenset(("fts3", "fts4", "fts4aux", "fts5", "fts5vocab", "geopoly", "rtree", "rtree_i32"))
-_VIRTUAL = re.compile(
+_VIRTUAL = regex(
     r"(?is)create\s+virtual\s+table\s+(?:if\s+not\s+exists\s+)?(?:\w+|\"[^\"]*\"|'[^']*'|\[[^\]]*\]|`[^`]*`)\s+using\s+(\w+)(.*)"
 )
 

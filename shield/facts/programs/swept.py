@@ -9,6 +9,8 @@ import shlex
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
+from shield.regex import regex
+
 __all__ = ["find_line", "swept_lines"]
 
 _MAX_EACH = 16
@@ -40,8 +42,8 @@ _NAMES = (
     r"(?:unlinkSync|unlink|rmdirSync|rmSync|rmdir|removeSync|remove_tree|rmtree|rm_rf|rm_r|rm_f|rm|remove|rimraf"
     r"|(?<=File\.)delete|(?<=Dir\.)delete|(?<=::)delete)"
 )
-_DIRECT = re.compile(rf"\b{_NAMES}['\"]?\s*[(,]?\s*(?:map\s*)?[(@]?\s*\Z")
-_CONSTANT = re.compile(r"[$@]?\b([A-Za-z_]\w*)\s*=\s*(?:'([^'\n]{1,200})'|\"([^\"\n$#]{1,200})\")")
+_DIRECT = regex(rf"\b{_NAMES}['\"]?\s*[(,]?\s*(?:map\s*)?[(@]?\s*\Z")
+_CONSTANT = regex(r"[$@]?\b([A-Za-z_]\w*)\s*=\s*(?:'([^'\n]{1,200})'|\"([^\"\n$#]{1,200})\")")
 
 
 def swept_lines(text: str, language: str) -> Iterator[str]:

@@ -5,17 +5,16 @@ a link, a device or a hole makes an archive unclear, and so does whatever stands
 "ustar Interchange Format" and "pax Interchange Format"; tar(5); tried with GNU tar 1.34.
 """
 
-import re
-
 from shield.facts.programs.members import MAX_MEMBERS, Member, UnclearArchiveError, member
+from shield.regex import regex
 
 __all__ = ["tar_members"]
 
 _BLOCK = 512
 _ZERO = bytes(_BLOCK)
 _USTAR, _GNU = b"ustar\00000", b"ustar  \0"
-_NUMBER = re.compile(rb"[0-7]{0,12}[ \0]*")
-_RECORD = re.compile(rb"([1-9][0-9]{0,5}) ([A-Za-z0-9_.]+)=")
+_NUMBER = regex(rb"[0-7]{0,12}[ \0]*")
+_RECORD = regex(rb"([1-9][0-9]{0,5}) ([A-Za-z0-9_.]+)=")
 # What is said of a file besides its name, its size and what it is.
 _ASIDE_TEXT = "mtime atime ctime uid gid uname gname comment LIBARCHIVE.creationtime SCHILY.dev SCHILY.ino SCHILY.nlink"
 _ASIDE = frozenset(_ASIDE_TEXT.encode().split())

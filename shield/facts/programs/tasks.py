@@ -28,6 +28,7 @@ from shield.facts.programs.task_files import UNKNOWN, found_above, show_steps
 from shield.facts.programs.task_words import TaskWords
 from shield.facts.programs.taskfiles.called import steps_of as task_steps
 from shield.facts.programs.taskfiles.reader import TASKFILES, Taskfile, read_taskfile
+from shield.regex import regex
 from shield.types import Access
 
 __all__ = ["TASKED", "composer_commands"]
@@ -47,7 +48,7 @@ _TELLING = frozenset(
     ("-l", "--list", "--summary", "--dump", "--fmt", "-s", "--show", "--variables", "-V", "--version", "-h", "--help",
      "--groups", "--init", "--usage", "--man", "--changelog", "--completions", "--evaluate")
 )  # fmt: skip
-_JUST_IDLE = re.compile(
+_JUST_IDLE = regex(
     r"JUST_(?:COLOR|COMMAND_COLOR|DRY_RUN|EXPLAIN|HIGHLIGHT|LIST_\w+|NO_\w+|QUIET|TIMESTAMP\w*|UNSORTED|UNSTABLE|VERBOSE"
     r"|YES|JUSTFILE)"
 )

@@ -10,19 +10,20 @@ from types import MappingProxyType
 from shield.facts.programs.forwarding import command_among
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.reading import Nested, NestedKind, Value
+from shield.regex import regex
 from shield.types import Access, Operation, RunsCode
 
 __all__ = ["TRACING"]
 
 # strace(1), -e: which calls are shown; `inject=` changes what the program sees, `abbrev=none` shows its environment.
-_TRACED = re.compile(r"(?:(?:trace|t|signal|signals|s|status)=)?!?[%?\w,/^.*@+-]+", re.ASCII)
-_PLAIN_FILE = re.compile(r"[A-Za-z0-9_./-]+", re.ASCII)  # `|program` and `!program` are started
+_TRACED = regex(r"(?:(?:trace|t|signal|signals|s|status)=)?!?[%?\w,/^.*@+-]+", re.ASCII)
+_PLAIN_FILE = regex(r"[A-Za-z0-9_./-]+", re.ASCII)  # `|program` and `!program` are started
 # perf-record(1), -e: what ends as a source or an object file does is compiled, and loaded into the kernel.
-_EVENTS = re.compile(r"(?!.*\.(?:bpf|c|o))[\w:,.{}/=*+-]+", re.ASCII)
+_EVENTS = regex(r"(?!.*\.(?:bpf|c|o))[\w:,.{}/=*+-]+", re.ASCII)
 # valgrind(1): the tool is a program that is looked for beneath its own folder; `%q{NAME}` in the name of a file stands
 # for a variable, `%%` for a sign of the name.
-_TOOL = re.compile(r"[a-z][a-z-]*", re.ASCII)
-_LOG = re.compile(r"(?:[^%]|%p)+", re.DOTALL)
+_TOOL = regex(r"[a-z][a-z-]*", re.ASCII)
+_LOG = regex(r"(?:[^%]|%p)+", re.DOTALL)
 
 # What gdb(1) and lldb(1) are told that neither calls a function nor runs a program, a script or a shell: names of
 # frames, breakpoints and variables. What `run` is given more a shell would read.
@@ -39,7 +40,7 @@ _SETTINGS = (
     "|style enabled|backtrace limit|follow-fork-mode|detach-on-fork|non-stop"
     "|print (?:pretty|elements|thread-events|frame-arguments|address|inferior-events)"
 )
-_GDB = re.compile(
+_GDB = regex(
     rf"(?:{_STEPS})|(?:bt|backtrace|where)(?: (?:-?full|-?\d+))*|(?:{_FRAMES})(?: \d+)?"
     r"|(?:thread|t) apply (?:all|\d+(?: \d+)*)(?: -[qs])? (?:bt|backtrace|where)(?: full)?"
     rf"|(?:info|i) (?:{_KNOWN})(?: [\w$.:*]+)*"
@@ -47,12 +48,12 @@ _GDB = re.compile(
     rf"|(?:print|p|display|ptype|whatis|watch|output)(?:/[a-z])? {_VARIABLE}|x(?:/\d*[a-z]{{1,2}})? [\w$&*.+-]+"
     rf"|set (?:{_SETTINGS})(?: [a-z0-9-]+)?|set debuginfod enabled off|handle [A-Z0-9]+(?: (?:no)?(?:stop|print|pass))+"
 )
-_LLDB = re.compile(
+_LLDB = regex(
     r"run|r|process launch|quit|q|bt(?: all| \d+)?|thread (?:backtrace(?: all)?|list)|register read|frame select \d+"
     r"|continue|c|next|n|step|s|finish|source list|disassemble|image list|frame variable"
     r"|(?:b|breakpoint set --name|breakpoint set -n) [A-Za-z_][\w:.]*|(?:fr v|p|po|v) [A-Za-z_][\w.]*"
 )
-_SHOWS = re.compile(r"environ", re.IGNORECASE)
+_SHOWS = regex(r"environ", re.IGNORECASE)
 
 
 def _trace(call: Invocation) -> bool:

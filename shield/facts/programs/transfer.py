@@ -11,6 +11,7 @@ from shield.facts.programs.model import Use
 from shield.facts.programs.reading import PathUse, Value
 from shield.facts.programs.sockets import SOCKETS, jumps
 from shield.facts.programs.within import plain_within
+from shield.regex import regex
 from shield.types import Access, RunsCode
 
 __all__ = ["TRANSFER"]
@@ -30,8 +31,8 @@ def _wget(call: Invocation) -> bool:
 
 
 # Of dig(1): flags, which may stand in one word with what follows them, and the name that is asked.
-_BATCH = re.compile(r"-[46dhimnruv]*[fk]")
-_QUERY = re.compile(r"-[46dhimnruv]*q(.+)")
+_BATCH = regex(r"-[46dhimnruv]*[fk]")
+_QUERY = regex(r"-[46dhimnruv]*q(.+)")
 
 
 def _lookup(call: Invocation) -> bool:
@@ -53,12 +54,12 @@ def _lookup(call: Invocation) -> bool:
 
 
 # As scp(1) tells it: a colon before the first slash, and not in front.
-_REMOTE_FILE = re.compile(r"((?:[^/@:]+@)?\[[^\]/]*\]|[^/:][^/:]*):(?!//)")
+_REMOTE_FILE = regex(r"((?:[^/@:]+@)?\[[^\]/]*\]|[^/:][^/:]*):(?!//)")
 
 
 # Options with a value, behind any that have none; of rsync those of a word that starts a program.
-_SCP = re.compile(r"-[346ABCOpqRrsTv]*([cDFiJloPSX])(.*)(\Z)", re.DOTALL)
-_RSYNC = re.compile(r"-[^-BTfMe]*([BTfMe])(.*)|--(?:rsh|rsync-path)(?:=(.*))?", re.DOTALL)
+_SCP = regex(r"-[346ABCOpqRrsTv]*([cDFiJloPSX])(.*)(\Z)", re.DOTALL)
+_RSYNC = regex(r"-[^-BTfMe]*([BTfMe])(.*)|--(?:rsh|rsync-path)(?:=(.*))?", re.DOTALL)
 _RUN = frozenset("DFSeo")
 
 
@@ -108,7 +109,7 @@ def _scp(call: Invocation) -> bool:
 
 
 # What rsync(1) copies with these stays here, under the names that it has, and nothing is deleted for it.
-_PLAIN_CLUSTER = re.compile(r"-[avrltpgoDnhPqcuzimxHSWEAXI]+")
+_PLAIN_CLUSTER = regex(r"-[avrltpgoDnhPqcuzimxHSWEAXI]+")
 _PLAIN_TEXT = """
 --archive --verbose --recursive --links --times --perms --group --owner --devices --specials --dry-run --human-readable
 --partial --progress --quiet --checksum --update --compress --itemize-changes --prune-empty-dirs --one-file-system

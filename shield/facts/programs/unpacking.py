@@ -1,7 +1,6 @@
 """Archives that are taken apart: what tar and unzip write, where the archive was read."""
 
 import posixpath
-import re
 from collections.abc import Callable, Iterator, Sequence
 
 from shield.facts.beneath import Look
@@ -17,6 +16,7 @@ from shield.facts.programs.tarballs import tar_members
 from shield.facts.programs.zipballs import zip_members
 from shield.facts.repositories import may_be_part
 from shield.facts.snapshot import Snapshot
+from shield.regex import regex
 from shield.types import Access, Operation
 
 __all__ = ["tar_is_read", "unzip_is_read"]
@@ -28,7 +28,7 @@ _MAX_WORK = 67_108_864
 _A_MEMBER = 2_048
 _MAX_NAMED = 200
 _MAX_PARTS = 150_000  # of all names of an archive together: directories that are looked at
-_STRIP = re.compile(r"[0-9]{1,2}")
+_STRIP = regex(r"[0-9]{1,2}")
 # What changes neither which names are written nor what else is done. To leave some out is no more than that.
 _TAR_TEXT = """
 -x --extract --get -z --gzip --gunzip -j --bzip2 -J --xz -f --file -C --directory -v --verbose -p --preserve-permissions

@@ -9,11 +9,12 @@ from shield.facts.programs.environments import env, wrap_environment
 from shield.facts.programs.forwarding import command_among, further
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.reading import Nested, NestedKind, Value
+from shield.regex import regex
 from shield.types import Access, Operation, RunsCode
 
 __all__ = ["WRAPPING"]
 
-_TEMPLATE = re.compile(r"[\w./:=,+@%{}-]+\Z", re.ASCII)  # no shell reads more in it than it says
+_TEMPLATE = regex(r"[\w./:=,+@%{}-]+\Z", re.ASCII)  # no shell reads more in it than it says
 
 
 def _wrap(call: Invocation) -> bool:

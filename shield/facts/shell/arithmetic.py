@@ -4,19 +4,19 @@ bash evaluates the text of a variable as an expression of its own, and a subscri
 `x='a[$(id)]'; echo $((x))` runs id. So an operand that is not known to be an integer is not a value, it is code.
 """
 
-import re
 from collections.abc import Callable
 
 from shield.facts.shell.integers import LEVEL, Known, UntrustedError, applied, integer, is_natural, wrapped
 from shield.facts.shell.state import State
 from shield.facts.shell.variables import Attribute, Content, Keyed, Listed, Number, known_texts
+from shield.regex import regex
 
 __all__ = ["ANY", "NATURAL", "UntrustedError", "evaluate"]
 
 # In an expression: an integer of unknown value, and one that is zero or more. Neither can be typed.
 ANY, NATURAL = "\ue000", "\ue001"
 
-_TOKEN = re.compile(
+_TOKEN = regex(
     r"\s*(?:(?P<number>[0-9]+#[0-9a-zA-Z@_]+|0[xX][0-9a-fA-F]+|[0-9]+)|(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
     r"|(?P<any>[0-9]*(?:[\ue000\ue001][0-9]*)+)"
     r"|(?P<op><<=|>>=|\*\*|<<|>>|<=|>=|==|!=|&&|\|\||\+\+|--|[-+*/%&|^]=|[-+*/%<>!~&^|?:=,()\[\]]))"

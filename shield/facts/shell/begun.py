@@ -1,12 +1,11 @@
 """Contents that are known in part: by their beginning, or as the name of what the line makes anew."""
 
-import re
-
 from shield.facts.shell.variables import Content, Fresh, Number, Token, united
+from shield.regex import regex
 
 __all__ = ["begun", "extended", "kept_of"]
 
-_BLANK = re.compile(r"[\s*?\[\\]")
+_BLANK = regex(r"[\s*?\[\\]")
 
 
 def extended(contents: list[Content]) -> Fresh | None:

@@ -5,13 +5,14 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from shield.facts.shell.grammar.script import LITERAL, Part, Word, joined
+from shield.regex import regex
 
 __all__ = ["TooManyWordsError", "braced", "numbers"]
 
 _MAX_WORDS = 256
 _MAX_BRACES = 32
-_SEQUENCE = re.compile(r"([+-]?\d{1,9})\.\.([+-]?\d{1,9})(?:\.\.([+-]?\d{1,9}))?\Z")
-_LETTERS = re.compile(r"([A-Za-z])\.\.([A-Za-z])(?:\.\.([+-]?\d{1,9}))?\Z")
+_SEQUENCE = regex(r"([+-]?\d{1,9})\.\.([+-]?\d{1,9})(?:\.\.([+-]?\d{1,9}))?\Z")
+_LETTERS = regex(r"([A-Za-z])\.\.([A-Za-z])(?:\.\.([+-]?\d{1,9}))?\Z")
 
 
 class TooManyWordsError(Exception):

@@ -15,14 +15,15 @@ from shield.facts.programs.reading import Nested, NestedKind, Value
 from shield.facts.programs.scripts import script_text
 from shield.facts.shell.conditions import read_test
 from shield.facts.shell.virtual import entered
+from shield.regex import regex
 from shield.types import Access, Operation, RunsCode
 
 __all__ = ["BUILTIN_SPECIALS"]
 
-_JOBS = re.compile(r"-[lnprs]+\Z")
-_WAIT = re.compile(r"-[nf]+\Z")
+_JOBS = regex(r"-[lnprs]+\Z")
+_WAIT = regex(r"-[nf]+\Z")
 # With `-E` and `-T` traps hold in functions, too; they are followed as if they held everywhere.
-_HARMLESS_SET = re.compile(r"[-+][efuvxmCbET]+\Z|\+a\Z|[-+][efuvxmCbET]*o\Z")
+_HARMLESS_SET = regex(r"[-+][efuvxmCbET]+\Z|\+a\Z|[-+][efuvxmCbET]*o\Z")
 _HARMLESS_SET_NAMES = frozenset(
     ["errexit", "errtrace", "functrace", "nounset", "pipefail", "xtrace", "verbose", "noglob", "noclobber"]
 )

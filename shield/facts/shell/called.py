@@ -1,7 +1,6 @@
 """What the name of a command stands for: a builtin, a function, a file, and the model that knows what it does."""
 
 import posixpath
-import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -10,12 +9,13 @@ from shield.facts.programs.model import Model
 from shield.facts.shell.frame import Frame
 from shield.facts.shell.lookup import Found, Lookup
 from shield.facts.shell.state import State
+from shield.regex import regex
 from shield.types import Origin
 
 __all__ = ["Called", "Names"]
 
 _VERSIONED = frozenset(("python", "pip", "ruby", "perl", "php", "lua", "node"))
-_SLASHES = re.compile("//+")
+_SLASHES = regex("//+")
 _FUNCTION = Found(None, Origin.FUNCTION)
 _INSTALLED = (Origin.SYSTEM, Origin.USER)
 _HANDLERS = ("command_not_found_handle", "command_not_found_handler")  # bash(1), zshmisc(1)

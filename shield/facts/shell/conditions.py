@@ -1,6 +1,5 @@
 """`[[ … ]]` and `test`: which files they look at, and what in them is evaluated (bash(1) CONDITIONAL EXPRESSIONS)."""
 
-import re
 from collections.abc import Sequence
 
 from shield.facts.programs.invocation import Invocation
@@ -11,17 +10,18 @@ from shield.facts.shell.named import is_plain, secret_in
 from shield.facts.shell.state import State
 from shield.facts.shell.tilde import Mode
 from shield.facts.shell.variables import Fresh, Matching, Number
+from shield.regex import regex
 from shield.types import Access
 
 __all__ = ["read_condition", "read_test"]
 
-_FILE = re.compile(r"-[a-hkprsuwxGLNOS]\Z")
+_FILE = regex(r"-[a-hkprsuwxGLNOS]\Z")
 _FILES = frozenset(("-ef", "-nt", "-ot"))
 _NUMERIC = frozenset(("-eq", "-ne", "-lt", "-le", "-gt", "-ge"))
-_UNARY = re.compile(r"-[a-hknoprstuvwxzGLNORS]\Z")
+_UNARY = regex(r"-[a-hknoprstuvwxzGLNORS]\Z")
 _BINARY = frozenset(("=", "==", "!=", "<", ">", "=~")) | _FILES | _NUMERIC
 _ORDERING = frozenset(("<", ">", "=~"))
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_NAME = regex(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
 def read_condition(condition: Condition, state: State, shell: Shell) -> Reading:

@@ -1,6 +1,5 @@
 """What one expansion stands for, and a word that is neither split nor matched (bash(1) EXPANSION)."""
 
-import re
 from typing import Protocol
 
 from shield.facts.shell.arithmetic import ANY, NATURAL, UntrustedError, evaluate
@@ -24,10 +23,11 @@ from shield.facts.shell.variables import (
     known_texts,
     united,
 )
+from shield.regex import regex
 
 __all__ = ["Shell", "calculated", "content", "content_of", "pattern_of", "text_of"]
 
-_PROMPT = re.compile(r"[\\$`]")
+_PROMPT = regex(r"[\\$`]")
 _MAX_CHOICES = 8
 
 

@@ -10,11 +10,12 @@ from shield.facts.shell.environment import Influence, influence
 from shield.facts.shell.frame import Frame
 from shield.facts.shell.state import State
 from shield.facts.shell.variables import Attribute, Content, Fresh, Keyed, Listed, Number, Token, known_texts
+from shield.regex import regex
 
 __all__ = ["NAME", "declare", "unset"]
 
-NAME = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:(\+?)=(.*))?\Z", re.DOTALL)
-_OPTIONS = re.compile(r"[-+][A-Za-z]+\Z")
+NAME = regex(r"([A-Za-z_][A-Za-z0-9_]*)(?:(\+?)=(.*))?\Z", re.DOTALL)
+_OPTIONS = regex(r"[-+][A-Za-z]+\Z")
 
 
 def declare(

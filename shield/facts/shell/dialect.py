@@ -2,9 +2,11 @@
 
 import re
 
+from shield.regex import regex
+
 __all__ = ["reads_alike"]
 
-_BASHISMS = re.compile(
+_BASHISMS = regex(
     r"\|&|&>|<<<|\$'|\$\[|>&(?![0-9-])|=~|:~"
     r"|\[\[|(?<!\$)\(\(|<\(|>\(|;;?&|\+="
     r"|\{[^{}\s]*(?:,|\.\.)[^{}\s]*\}"
@@ -18,15 +20,15 @@ _BASHISMS = re.compile(
 # What zsh certainly reads as bash does (zshmisc(1), zshexpn(1)): plain words, patterns and texts in quotes, `|`, `&&`,
 # `||`, `;`, and output that is thrown away or joined. No variables (it does not split them), no `=name`, `~name`, `^`,
 # `#`, `!`, `**`, no groups (`*(e:…:)` runs code).
-_ZSH_PLAIN = re.compile(
+_ZSH_PLAIN = regex(
     r"(?:[A-Za-z0-9_./,:@%+?-]|\*(?!\*)|(?<=[A-Za-z0-9_-])=|(?<![^\s|&;])~(?=[/\s]|\Z)|'[^'\n]*'|\"[^\"$`\\!\n]*\""
     r"|2>&1|[12&]?>>? ?/dev/null(?=[\s|&;]|\Z)|&&|\|\|?|;| )*\Z"
 )
 # Where it writes to a file and to a pipe, both get it.
-_ZSH_BOTH = re.compile(r"(?<!2)>>? ?/dev/null[^;|]*\|(?!\|)")
+_ZSH_BOTH = regex(r"(?<!2)>>? ?/dev/null[^;|]*\|(?!\|)")
 # In front of a command: builtins of its own, or ones that do another thing than in bash, words of its grammar, and what
 # hides the command's name.
-_ZSH_OWN = re.compile(
+_ZSH_OWN = regex(
     r"(?:\A|[|&;])\s*(?:[%.-]|\w+=|[12&]?>|(?:alias|autoload|bg|bindkey|builtin|bye|cap|case|chdir|clone|command|compctl"
     r"|coproc|declare|dirs|disable|do|done|echotc|echoti|else|emulate|enable|end|eval|exec|export|fc|fg|float|for|foreach"
     r"|function|functions|getcap|getln|hash|history|if|integer|jobs|let|limit|local|log|logout|noglob|nocorrect|popd|print"
@@ -34,8 +36,8 @@ _ZSH_OWN = re.compile(
     r"|time|trap|ttyctl|typeset|ulimit|unalias|unfunction|unhash|unlimit|unset|unsetopt|until|vared|wait|whence|where"
     r"|which|while|z[a-z]+)(?![\w./-]))"
 )
-_ZSH_ECHO = re.compile(r"\b(?:echo|printf)\b.*\\", re.DOTALL)  # what a backslash prints is another thing
-_ZSH_CD = re.compile(r"\bcd\b(?! +(?:[\w./~][\w./-]*|'[\w./][\w./ -]*'|\"[\w./][\w./ -]*\") *(?:\Z|[|&;]))", re.ASCII)
+_ZSH_ECHO = regex(r"\b(?:echo|printf)\b.*\\", re.DOTALL)  # what a backslash prints is another thing
+_ZSH_CD = regex(r"\bcd\b(?! +(?:[\w./~][\w./-]*|'[\w./][\w./ -]*'|\"[\w./][\w./ -]*\") *(?:\Z|[|&;]))", re.ASCII)
 _QUOTES = str.maketrans("", "", "'\"")
 
 

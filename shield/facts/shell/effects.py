@@ -16,6 +16,7 @@ from shield.facts.shell.printed import text_of
 from shield.facts.shell.state import State
 from shield.facts.shell.variables import Content
 from shield.facts.shell.virtual import entered, only_enters
+from shield.regex import regex
 
 __all__ = ["DECLARING", "carry_out"]
 
@@ -23,9 +24,9 @@ __all__ = ["DECLARING", "carry_out"]
 DECLARING = frozenset(("export", "declare", "typeset", "local", "readonly"))
 # Options of `read` and others that take the next word.
 _READ_VALUES = frozenset("dinNptu")
-_FILLS_ARRAY = re.compile(r"-\w*a")
-_PLAIN = re.compile(r"[\w./-]+", re.ASCII)
-_WAITS = re.compile(r"-[nf]*p")
+_FILLS_ARRAY = regex(r"-\w*a")
+_PLAIN = regex(r"[\w./-]+", re.ASCII)
+_WAITS = regex(r"-[nf]*p")
 _MAPFILE_VALUES = frozenset("dnOsuCc")
 
 

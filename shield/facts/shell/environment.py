@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from shield.facts.programs.cleared import is_made
 from shield.facts.programs.handed import hands_program
+from shield.regex import regex
 
 __all__ = ["Influence", "influence", "is_plain_setting", "is_secret", "may_be_secret", "names_locale", "steers_tools"]
 
@@ -57,7 +58,7 @@ _CODE_PREFIXES = (
 
 
 # What options for Java, linkers and make name, in variables that mostly say how much memory and which warnings.
-_STARTS = re.compile(r"-XX:On|-Xrun|-javaagent:|-agent(?:lib|path):|linker=|extld=|--eval")
+_STARTS = regex(r"-XX:On|-Xrun|-javaagent:|-agent(?:lib|path):|linker=|extld=|--eval")
 # With these git starts no pager and no editor (git-var(1), `pager.c` and `editor.c`), asks nobody and takes no lock;
 # gzip packs more or less (gzip(1), ENVIRONMENT).
 _IDLE = frozenset(
@@ -78,20 +79,18 @@ _IDLE = frozenset(
 # Options that change how much memory there is, what is warned of, what of the language is on and which file of modules
 # is asked for, or how code is made (node(1), `go help build`, go.dev/ref/mod, gcc(1)).
 _PLAIN_OPTIONS = {
-    "NODE_OPTIONS": re.compile(
+    "NODE_OPTIONS": regex(
         r"--(?:max-old-space-size|max-semi-space-size|stack-trace-limit)=\d+"
         r"|--unhandled-rejections=[a-z-]+|--dns-result-order=[a-z0-9]+|--experimental-vm-modules"
         r"|--experimental-strip-types|--(?:no|trace|throw)-(?:warnings|deprecation)|--enable-source-maps"
         r"|--openssl-legacy-provider"
     ),
-    "CFLAGS": re.compile(
+    "CFLAGS": regex(
         r"-O[0-3sgz]?|-g(?:gdb)?[0-3]?|-w|-W(?:all|extra|error|pedantic|shadow|conversion|no-[a-z-]+)|-pedantic|-pthread"
         r"|-std=[a-z0-9+:]+|-D\w+(?:=\w+)?|-m(?:arch|tune|cpu)=[\w.-]+|-f(?:no-)?(?:omit-frame-pointer|PI[CE]|common"
         r"|stack-protector(?:-strong|-all)?|strict-aliasing|exceptions|lto|openmp)|-fsanitize=[a-z,]+"
     ),
-    "GOFLAGS": re.compile(
-        r"-mod=(?:mod|vendor|readonly)|-(?:count|p)=\d+|-race|-v|-trimpath|-buildvcs=(?:true|false|auto)"
-    ),
+    "GOFLAGS": regex(r"-mod=(?:mod|vendor|readonly)|-(?:count|p)=\d+|-race|-v|-trimpath|-buildvcs=(?:true|false|auto)"),
 }
 
 
@@ -119,8 +118,8 @@ def influence(name: str, value: object = None) -> Influence:
 
 
 # `de_DE.UTF-8@euro`, `de:en`, `Europe/Berlin`, `CET-1CEST,M3.5.0,M10.5.0/3`; what begins with a colon is a file's name.
-_LOCALE = re.compile(r"(?![.:])[\w.@:+,-]*\Z", re.ASCII)
-_ZONE = re.compile(r"(?![./:])(?!.*\.\.)[\w.+,/<>-]*\Z", re.ASCII)
+_LOCALE = regex(r"(?![.:])[\w.@:+,-]*\Z", re.ASCII)
+_ZONE = regex(r"(?![./:])(?!.*\.\.)[\w.+,/<>-]*\Z", re.ASCII)
 
 
 def names_locale(name: str, value: str) -> bool:
@@ -130,7 +129,7 @@ def names_locale(name: str, value: str) -> bool:
 
 
 # What a build tool or a test runner empties before it writes there: react-scripts, mix, playwright, cypress, nx.
-_EMPTIED = re.compile(
+_EMPTIED = regex(
     r"BUILD_PATH|MIX_(?:BUILD|DEPS)_\w+|PLAYWRIGHT_\w+_(?:REPORT|DIR|FOLDER)|CYPRESS_\w+(?i:folder)"
     r"|NX_\w*DIRECTORY|ORG_GRADLE_PROJECT_\w+"
 )
@@ -143,8 +142,8 @@ def steers_tools(name: str, value: str | None) -> bool:
 
 
 # A word or a number, and a name that says nothing of where code or options come from.
-_PLAIN_VALUE = re.compile(r"[A-Za-z0-9_.,:+-]*\Z")
-_STEERING = re.compile(
+_PLAIN_VALUE = regex(r"[A-Za-z0-9_.,:+-]*\Z")
+_STEERING = regex(
     r"PATH|DIR|HOME|ROOT|FILE|HOOK|CMD|COMMAND|OPT|ARG|FLAG|PRELOAD|LIB|PLUGIN|MODULE|CONFIG|RC\Z|CONF|SHELL|EXEC|PROG"
     r"|EDIT|PAGE|BROWSER|PROXY|HOST|URL|ADDR|SOCK|INIT|START|PROFILE|SCRIPT|LOAD|WRAP|RUN|TOOL|DRIVER|BACKEND|ENGINE"
     r"|CACHE|TMP|TEMP|ENV|LOG|TAPE|MAGIC|PERSONALITY|PHP|PIP_|INDEX|PROMPT|ASKPASS|FORMAT|FILTER|IFS|CERT|KEY|SSL|TLS"
@@ -157,10 +156,10 @@ def is_plain_setting(name: str, value: str | None) -> bool:
     return value is not None and bool(_PLAIN_VALUE.match(value)) and not _STEERING.search(name.upper())
 
 
-_SAID = re.compile(
+_SAID = regex(
     r"TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|API_?KEY|COOKIE|JWT|(?:ACCESS|PRIVATE|SIGNING)_KEY|_(?:PASS|AUTH|PAT|PWD|DSN)\Z"
 )
-_SECRET = re.compile(r"TOKEN|SECRET|PASS|CREDENTIAL|AUTH|KEY\Z|API", re.IGNORECASE)
+_SECRET = regex(r"TOKEN|SECRET|PASS|CREDENTIAL|AUTH|KEY\Z|API", re.IGNORECASE)
 
 
 @lru_cache(maxsize=4096)

@@ -11,12 +11,13 @@ from shield.facts.shell.named import is_all
 from shield.facts.shell.state import State
 from shield.facts.shell.tilde import Mode, untilded
 from shield.facts.shell.variables import Fresh, Listed, Matching, Number, Secret, Token
+from shield.regex import regex
 
 __all__ = ["expand"]
 
-_LIVELY = re.compile(r"[~*?\[\\{]")
-_ACTIVE = re.compile(r"[ \t\n*?\[]")
-_PLAIN = re.compile(r"[\w./:%,+@=-]+\Z", re.ASCII)
+_LIVELY = regex(r"[~*?\[\\{]")
+_ACTIVE = regex(r"[ \t\n*?\[]")
+_PLAIN = regex(r"[\w./:%,+@=-]+\Z", re.ASCII)
 _DEFAULTS = frozenset((":-", "-"))
 _EMPTY = Part(LITERAL, "", True)
 _KEEPING_EMPTY = frozenset(("", ":", "?", ":?", "#", "##", "%", "%%", "/", "//", "^", "^^", ",", ",,"))

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 
 from shield.facts.programs.reading import Lost, Value
 from shield.facts.shell.variables import Fresh
+from shield.regex import regex
 
 __all__ = ["Fields", "escaped"]
 
-_ACTIVE = re.compile(r"[*?\[\\]")
-_BLANKS = re.compile(r"[ \t\n]+")
-_OPTION = re.compile(r"-[A-Za-z0-9\-]*=?\Z")
+_ACTIVE = regex(r"[*?\[\\]")
+_BLANKS = regex(r"[ \t\n]+")
+_OPTION = regex(r"-[A-Za-z0-9\-]*=?\Z")
 
 
 def escaped(text: str) -> str:

@@ -8,15 +8,16 @@ from shield.facts.filesystem import FileKind, FileSystemUnknownError
 from shield.facts.paths import resolve_path
 from shield.facts.place import Place
 from shield.facts.programs.reading import Value
+from shield.regex import regex
 
 __all__ = ["Matches", "directory_of", "fixed_directory", "may_be_option", "superset"]
 
 _MAX_MATCHES = 64
 _MAX_ENTRIES = 4096
-_ESCAPED = re.compile(r"\[([*?\[\\])\]")
-_BRACKET = re.compile(r"\[[!^]?+\]?+[^\[\]\\]*+\]")
-_OPTION = re.compile(r"--[A-Za-z0-9\-]+=")
-_SPECIAL = re.compile(r"[*?\[]")
+_ESCAPED = regex(r"\[([*?\[\\])\]")
+_BRACKET = regex(r"\[[!^]?+\]?+[^\[\]\\]*+\]")
+_OPTION = regex(r"--[A-Za-z0-9\-]+=")
+_SPECIAL = regex(r"[*?\[]")
 
 Matches = tuple[str, ...] | None
 

@@ -18,26 +18,27 @@ from shield.facts.shell.grammar.script import (
     Word,
     literal,
 )
+from shield.regex import regex
 
 __all__ = ["line_variable"]
 
-_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_NAME = regex(r"[A-Za-z_]\w*", re.ASCII)
 _ALONE = frozenset((":", "[", "basename", "dirname", "echo", "false", "printf", "test", "true"))
 # What reads the files that it is given and nothing else, by the words in front of the file.
 _READING = {
-    "cat": re.compile(r"(?:-[nbsA])?"),
-    "head": re.compile(r"(?:-\d+|-n ?\d+)?"),
-    "tail": re.compile(r"(?:-\d+|-n ?\+?\d+)?"),
-    "wc": re.compile(r"(?:-[clwm])?"),
-    "nl": re.compile(r"(?:-ba)?"),
-    "ls": re.compile(r"(?:-[la1dhst]+)?"),
-    "stat": re.compile(r"(?:-c \S+)?"),
-    "file": re.compile(r"(?:-b)?"),
-    "du": re.compile(r"(?:-[shak]+)?"),
-    "md5sum": re.compile(r""),
-    "sha256sum": re.compile(r""),
-    "grep": re.compile(r"(?:-[nilcEFPHhovwxqs]+ )?(?!-)[^\n]+"),
-    "sed": re.compile(r"(?:-n )?\d+(?:,\d+)?p"),
+    "cat": regex(r"(?:-[nbsA])?"),
+    "head": regex(r"(?:-\d+|-n ?\d+)?"),
+    "tail": regex(r"(?:-\d+|-n ?\+?\d+)?"),
+    "wc": regex(r"(?:-[clwm])?"),
+    "nl": regex(r"(?:-ba)?"),
+    "ls": regex(r"(?:-[la1dhst]+)?"),
+    "stat": regex(r"(?:-c \S+)?"),
+    "file": regex(r"(?:-b)?"),
+    "du": regex(r"(?:-[shak]+)?"),
+    "md5sum": regex(r""),
+    "sha256sum": regex(r""),
+    "grep": regex(r"(?:-[nilcEFPHhovwxqs]+ )?(?!-)[^\n]+"),
+    "sed": regex(r"(?:-n )?\d+(?:,\d+)?p"),
 }
 # What stands behind a pipe reads that.
 _BEHIND = frozenset((*_READING, "cut", "sort", "tr", "uniq"))

@@ -1,6 +1,5 @@
 """What a name stands for: a variable or a parameter of the shell, with no operation that runs or assigns anything."""
 
-import re
 from collections.abc import Sequence
 
 from shield.facts.programs.reading import Value
@@ -8,10 +7,11 @@ from shield.facts.shell.environment import may_be_secret
 from shield.facts.shell.grammar.script import LITERAL, Parameter, PartKind, Word
 from shield.facts.shell.state import State
 from shield.facts.shell.variables import Content, Fresh, Keyed, Listed, Matching, Number, Secret
+from shield.regex import regex
 
 __all__ = ["NAME", "fresh_of", "is_all", "is_plain", "is_unset", "length", "secret_in", "value_of"]
 
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+NAME = regex(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _NUMBERS = frozenset(("?", "#", "$", "!", "RANDOM", "SRANDOM", "SECONDS", "LINENO", "UID", "EUID", "BASHPID"))
 _NATURAL = Number(natural=True)
 

@@ -1,12 +1,11 @@
 """`${x…}`: what an operation makes of a text that is known (bash(1) Parameter Expansion)."""
 
-import re
-
 from shield.facts.shell.pattern import cut, replaced
+from shield.regex import regex
 
 __all__ = ["cased", "part_of", "quoted_form", "trimmed", "with_replaced"]
 
-_PLAIN = re.compile(r"[ -~]*\Z")
+_PLAIN = regex(r"[ -~]*\Z")
 
 
 def trimmed(text: str, pattern: str | None, operator: str) -> str | None:

@@ -1,7 +1,6 @@
 """From a program's use of an argument to path facts, for every directory that the shell may stand in."""
 
 import posixpath
-import re
 from dataclasses import replace
 
 from shield.facts.beneath import Look, look_beneath
@@ -10,13 +9,14 @@ from shield.facts.paths import path_fact, resolve_path
 from shield.facts.place import Place
 from shield.facts.programs.reading import PathUse, Value
 from shield.facts.shell.glob import fixed_directory, superset
+from shield.regex import regex
 from shield.types import Access, PathFact
 
 __all__ = ["looks_like_path", "path_facts", "raw_path"]
 
 _SECRET = frozenset(("credential", "secret_store"))
 _ALWAYS_COVERED = frozenset(("shield_state", "shield_code"))
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
+_SCHEME = regex(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 
 
 def raw_path(text: str) -> str:

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from shield.regex import regex
+
 __all__ = ["cut", "replaced"]
 
 _CLASSES = {
@@ -16,8 +18,8 @@ _CLASSES = {
     "blank": " \\t",
     "xdigit": "0-9a-fA-F",
 }
-_BRACKET = re.compile(r"\[([!^]?)(\]?(?:\[:[a-z]+:\]|[^\]\[])*)\]")
-_CLASS = re.compile(r"\[:([a-z]+):\]")
+_BRACKET = regex(r"\[([!^]?)(\]?(?:\[:[a-z]+:\]|[^\]\[])*)\]")
+_CLASS = regex(r"\[:([a-z]+):\]")
 _LITERAL = ("[\\]", "[[]", "[*]", "[?]")
 _MAX_PATTERN = 256
 _MAX_TEXT = 2_048

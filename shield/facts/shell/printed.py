@@ -4,6 +4,7 @@ import posixpath
 import re
 
 from shield.facts.shell.variables import Content, Number, Token
+from shield.regex import regex
 from shield.types import CommandFact, Dynamic, Origin, RunsCode
 
 __all__ = ["printed", "text_of", "thinned"]
@@ -14,27 +15,27 @@ _NATURAL = Number(natural=True, maybe=True)
 _SEVERAL = Number(natural=True, several=True, maybe=True)
 _TOKEN = Token(maybe=True)
 _PATH = Token(blank=True, maybe=True)
-_BLANK = re.compile(r"[\s*?\[\\]")
-_WORD = re.compile(r"[A-Za-z0-9_.+][A-Za-z0-9_.+-]*\Z")
+_BLANK = regex(r"[\s*?\[\\]")
+_WORD = regex(r"[A-Za-z0-9_.+][A-Za-z0-9_.+-]*\Z")
 # Parts of a date that are digits alone, and what else no language writes with a blank or with a dash before all else.
-_DIGITS = re.compile(r"\+(?:%[-0]?[YmdHMSsNjuwyCUVWGg])+\Z")
-_STAMP = re.compile(
+_DIGITS = regex(r"\+(?:%[-0]?[YmdHMSsNjuwyCUVWGg])+\Z")
+_STAMP = regex(
     r"\+(?:%[-0]?[YmdHMSsNjuwyCUVWGgFTRDI]|[A-Za-z0-9_.:/,@+])(?:%[-0]?[YmdHMSsNjuwyCUVWGgFTRDIz]|[\w.:/,@+-])*\Z",
     re.ASCII,
 )
 # Options of pgrep(1) and lsof(8) by which they print numbers of processes and nothing else.
-_PGREP = re.compile(r"-[finoux]+|-[uU][a-z_][a-z0-9_-]*")
-_LSOF = re.compile(r"-t|-[nP]+|-t?i(?:(?:tcp|TCP|udp|UDP|4|6)?(?::[0-9]+)?)|-sTCP:LISTEN|(?:tcp|TCP|udp|UDP)?:[0-9]+")
+_PGREP = regex(r"-[finoux]+|-[uU][a-z_][a-z0-9_-]*")
+_LSOF = regex(r"-t|-[nP]+|-t?i(?:(?:tcp|TCP|udp|UDP|4|6)?(?::[0-9]+)?)|-sTCP:LISTEN|(?:tcp|TCP|udp|UDP)?:[0-9]+")
 # What leaves some of the lines out that it is fed, or puts them in order.
 _THINS = {
-    "head": re.compile(r"-n? ?[0-9]+"),
-    "tail": re.compile(r"-n? ?[0-9]+"),
-    "sort": re.compile(r"(?:-[nru]+)?"),
-    "uniq": re.compile(r""),
+    "head": regex(r"-n? ?[0-9]+"),
+    "tail": regex(r"-n? ?[0-9]+"),
+    "sort": regex(r"(?:-[nru]+)?"),
+    "uniq": regex(r""),
 }
 _COUNTING = frozenset((("-l",), ("-c",), ("-w",), ("-m",)))
 _COUNTS = frozenset(("-c", "-ci", "-ic", "-cE", "-cF", "-Ec", "-Fc"))
-_REVISION = re.compile(r"[A-Za-z0-9@][A-Za-z0-9_./@{}~^-]*\Z")
+_REVISION = regex(r"[A-Za-z0-9@][A-Za-z0-9_./@{}~^-]*\Z")
 _REVISIONS = frozenset(("--short", "--verify", "--abbrev-ref", "--quiet", "-q"))
 _STAT = frozenset(("%s", "%Y", "%X", "%Z", "%a", "%u", "%g", "%h", "%i"))
 

@@ -7,11 +7,12 @@ from shield.facts.programs.reading import Reading, Value
 from shield.facts.shell.frame import Fed
 from shield.facts.shell.grammar.script import PartKind, RedirectNode, Word
 from shield.facts.shell.variables import Content, Secret
+from shield.regex import regex
 from shield.types import Access, Operation, Redirect
 
 __all__ = ["read_redirects"]
 
-_NETWORK = re.compile(r"/dev/(?:tcp|udp)/([^/]+)/([^/]+)\Z")
+_NETWORK = regex(r"/dev/(?:tcp|udp)/([^/]+)/([^/]+)\Z")
 # Writing here goes nowhere, or to what the command was given.
 _STREAMS = frozenset(
     [

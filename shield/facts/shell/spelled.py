@@ -9,27 +9,26 @@ from collections.abc import Sequence
 
 from shield.facts.shell.grammar.reader import read_line
 from shield.facts.shell.grammar.script import RefusedLineError
+from shield.regex import regex
 from shield.types import CommandFact, Dynamic
 
 __all__ = ["further", "hidden_deletes", "spellings"]
 
-_ALIAS = re.compile(r"""(?:^|[\n;&|])[ \t]*alias[ \t]+([\w.-]+)=('[^'\n]*'|"[^"\n$`\\]*"|[\w./-]+)""")
-_PARTED = re.compile(r"(?<=[^\s])\\\n(?=[^\s])")
+_ALIAS = regex(r"""(?:^|[\n;&|])[ \t]*alias[ \t]+([\w.-]+)=('[^'\n]*'|"[^"\n$`\\]*"|[\w./-]+)""")
+_PARTED = regex(r"(?<=[^\s])\\\n(?=[^\s])")
 _DELETER = r"(?:rm|rmdir|shred|unlink|rimraf)"
 # `rm -rf !(build)`: patterns that neither parser knows
-_MATCHED = re.compile(rf"(?:^|[\n;&|(]|\b(?:do|else|then))[ \t]*{_DELETER}[ \t][^\n;|&'\"]*?[!@?*+]\(", re.ASCII)
-_RUN = re.compile(
-    rf"(?:^|[\s;&|(\"'`])\\?(?:/usr)?(?:/bin/)?{_DELETER}\s|(?:^|[\s;&|(\"'`])find\s.*\s-delete\b", re.DOTALL
-)
-_SWEEPING = re.compile(r"-(?=[a-zA-Z]*[rR])(?=[a-zA-Z]*f)[rRfvdI]+|--recursive")
-_CONTENT = re.compile(r"(?:\$|<)\((?:cat|<)[ \t]*([\w./-]+)\)", re.ASCII)
+_MATCHED = regex(rf"(?:^|[\n;&|(]|\b(?:do|else|then))[ \t]*{_DELETER}[ \t][^\n;|&'\"]*?[!@?*+]\(", re.ASCII)
+_RUN = regex(rf"(?:^|[\s;&|(\"'`])\\?(?:/usr)?(?:/bin/)?{_DELETER}\s|(?:^|[\s;&|(\"'`])find\s.*\s-delete\b", re.DOTALL)
+_SWEEPING = regex(r"-(?=[a-zA-Z]*[rR])(?=[a-zA-Z]*f)[rRfvdI]+|--recursive")
+_CONTENT = regex(r"(?:\$|<)\((?:cat|<)[ \t]*([\w./-]+)\)", re.ASCII)
 # `$(command -v rm)`: the program of that name
-_FOUND = re.compile(
+_FOUND = regex(
     r"""(["']?)(?:\$\(|`)(?:which|command[ \t]+-v|type[ \t]+-[pP])[ \t]+([\w.-]+)"""
     r"""[ \t]*(?:2>[ \t]*/dev/null)?(?:\)|`)\1"""
 )
 # texts that a name is given, in case one is run by a name: `declare -A x=([y]='rm -rf z'); ${x[y]}`
-_HELD = re.compile(rf"""=[ \t]*(?:'({_DELETER}[ \t][^'\n]*)'|"({_DELETER}[ \t][^"\n]*)")""")
+_HELD = regex(rf"""=[ \t]*(?:'({_DELETER}[ \t][^'\n]*)'|"({_DELETER}[ \t][^"\n]*)")""")
 _TEXTS = frozenset(("ash", "bash", "dash", "eval", "ksh", "mksh", "sh", "zsh"))
 
 

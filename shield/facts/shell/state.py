@@ -1,6 +1,5 @@
 """The shell's state as far as a line changes it: what variables may hold, where it may stand, what it was told."""
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
@@ -9,6 +8,7 @@ from shield.facts.programs.exposed import UNKNOWN
 from shield.facts.programs.reading import Value
 from shield.facts.shell.grammar.script import Function
 from shield.facts.shell.variables import OWN_VARIABLES, Attribute, Content, Fresh, united, wider
+from shield.regex import regex
 
 __all__ = ["State", "join", "joined_bases"]
 
@@ -22,7 +22,7 @@ HOME PATH SHELL TERM MAILCHECK LANG USER LOGNAME
 """
 _SET = frozenset(_SET_TEXT.split()) | OWN_VARIABLES
 _SET_PREFIXES = ("BASH", "COMP_", "READLINE_", "HIST", "EPOCH", "FUNC")
-_PARAMETER = re.compile(r"[1-9][0-9]*\Z")
+_PARAMETER = regex(r"[1-9][0-9]*\Z")
 
 
 def _elsewhere_set(name: str) -> bool:

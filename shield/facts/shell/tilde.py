@@ -1,15 +1,15 @@
 """Tilde prefixes, and where they count (bash(1) Tilde Expansion)."""
 
-import re
 from enum import Enum
 
 from shield.facts.shell.field import escaped
 from shield.facts.shell.grammar.script import LITERAL, Word
 from shield.facts.shell.state import State
+from shield.regex import regex
 
 __all__ = ["Mode", "is_assignment_like", "untilded"]
 
-_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
+_ASSIGNMENT = regex(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
 
 
 class Mode(Enum):

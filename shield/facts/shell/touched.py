@@ -3,17 +3,17 @@
 Facts are taken before anything runs. `mv a b && cat b/link` reads through a link that is not at `b` yet.
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from shield.facts.programs.deciding import LED, decides
 from shield.facts.programs.python.alone import may_shadow
 from shield.facts.programs.shims import leads_shims, shim_of
+from shield.regex import regex
 from shield.types import Access, CommandFact, Origin, PathFact, RunsCode
 
 __all__ = ["Touched", "rewritten"]
 
-_PYTHON = re.compile(r"python(?:3(?:\.\d+)?)?")
+_PYTHON = regex(r"python(?:3(?:\.\d+)?)?")
 _CHANGING = (Access.WRITE, Access.DELETE)
 _FOREIGN = (Origin.WORKSPACE, Origin.TEMP)
 # They put files of many names into a tree.

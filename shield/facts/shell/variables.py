@@ -1,10 +1,10 @@
 """What a variable of the shell may hold, as far as that is known."""
 
-import re
 from enum import Enum
 from typing import NamedTuple
 
 from shield.facts.programs.reading import Value
+from shield.regex import regex
 from shield.types import CONFINED_NAMES
 
 __all__ = [
@@ -25,7 +25,7 @@ __all__ = [
     "wider",
 ]
 
-INTEGER = re.compile(r"-?[0-9]+\Z")
+INTEGER = regex(r"-?[0-9]+\Z")
 _MAX_CHOICES = 8
 
 # Variables that bash or the executor sets: their value at any point of a line is not taken from the environment.

@@ -1,12 +1,12 @@
 """Python's virtual environments, as `source DIR/bin/activate` enters them (PEP 405)."""
 
 import posixpath
-import re
 
 from shield.facts.filesystem import FileSystemUnknownError
 from shield.facts.place import Place
 from shield.facts.programs.installs import environment_of
 from shield.facts.programs.scripts import script_text
+from shield.regex import regex
 
 __all__ = ["entered", "only_enters"]
 
@@ -80,14 +80,12 @@ python -m pydoc "$@"
 """
 _LINES = frozenset(_LINES_TEXT.strip().split("\n"))
 _NAME = r"[\w .+()-]*"
-_PROMPT = re.compile(
+_PROMPT = regex(
     rf"VIRTUAL_ENV_PROMPT=(?:'{_NAME}'|\"{_NAME}\"|[\w.+-]+)"
     rf"|PS1=\"\({_NAME}\) \${{PS1:-}}\"|PS1=\"\(\"[\w.+-]+\"\) \${{PS1:-}}\"|PS1=\"\(\"'{_NAME}'\"\) \${{PS1:-}}\""
     rf"|PS1='{_NAME}'\"\${{PS1:-}}\"|if \[ \"x\"(?:'{_NAME}'|\"{_NAME}\"|[\w.+-]*) != x \] ; then"
 )
-_PLACE = re.compile(
-    r"(?:export )?VIRTUAL_ENV=(?:\$\(cygpath )?(?P<quote>[\"']?)(?P<path>/[^\"'$`\\\s;&|()]*)(?P=quote)\)?"
-)
+_PLACE = regex(r"(?:export )?VIRTUAL_ENV=(?:\$\(cygpath )?(?P<quote>[\"']?)(?P<path>/[^\"'$`\\\s;&|()]*)(?P=quote)\)?")
 
 
 def entered(script: str, place: Place, base: str | None) -> str | None:

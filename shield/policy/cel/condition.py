@@ -1,6 +1,5 @@
 """A compiled condition, and many of them as one function."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,13 +15,14 @@ from shield.policy.cel.schema import BOOL, DYN, Position, Schema, Type, describe
 from shield.policy.cel.scope import Code, Scope
 from shield.policy.cel.syntax import Binary, Items, Literal, Logic, Name, Node, Select, Source
 from shield.policy.cel.translate import translate
+from shield.regex import regex
 
 __all__ = ["Condition", "Expression", "Group", "compile_condition", "compile_expression", "compile_tree", "group"]
 
 Env = Sequence[object]
 _NO_MACROS: Final[Mapping[str, Macro]] = MappingProxyType({})
 _T = TypeVar("_T")
-_MARK = re.compile("\ue000([0-9]+)\ue001")
+_MARK = regex("\ue000([0-9]+)\ue001")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

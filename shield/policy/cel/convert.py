@@ -5,7 +5,6 @@ differently (`int(' 5')`, `double('0x10')`, `bool('T')`) are errors.
 """
 
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -16,6 +15,7 @@ from shield.policy.cel import times
 from shield.policy.cel.network import Cidr, Ip
 from shield.policy.cel.runtime import fail, i64
 from shield.policy.cel.times import Duration, Timestamp
+from shield.regex import regex
 
 __all__ = ["TypeName"]
 
@@ -27,8 +27,8 @@ class TypeName:
     name: str
 
 
-_INTEGER = re.compile(r"[-+]?[0-9]{1,19}")
-_DECIMAL = re.compile(r"[-+]?(?:[0-9]{1,400}(?:\.[0-9]{0,400})?|\.[0-9]{1,400})(?:[eE][-+]?[0-9]{1,5})?")
+_INTEGER = regex(r"[-+]?[0-9]{1,19}")
+_DECIMAL = regex(r"[-+]?(?:[0-9]{1,400}(?:\.[0-9]{0,400})?|\.[0-9]{1,400})(?:[eE][-+]?[0-9]{1,5})?")
 _NO_NUMBERS = frozenset({"NaN", "Infinity", "-Infinity"})
 _TRUE = frozenset({"1", "t", "true", "TRUE", "True"})
 _FALSE = frozenset({"0", "f", "false", "FALSE", "False"})

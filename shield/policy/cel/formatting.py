@@ -4,18 +4,18 @@ Source: cel-go `ext/strings.go` documentation; the conformance file `string_ext`
 """
 
 import math
-import re
 from decimal import Decimal
 from typing import Any
 
 from shield.policy.cel.convert import TypeName
 from shield.policy.cel.runtime import STEP, fail, spend
 from shield.policy.cel.times import Duration, Timestamp
+from shield.regex import regex
 
 __all__ = ["format_", "quote"]
 
 MAX_PRECISION = 100
-_CLAUSE = re.compile(r"%(?:%|(?:\.([0-9]{1,3}))?([sdfebxXo]))")
+_CLAUSE = regex(r"%(?:%|(?:\.([0-9]{1,3}))?([sdfebxXo]))")
 _ESCAPES = {
     "\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v",
     "\\": "\\\\", '"': '\\"',

@@ -15,14 +15,15 @@ from fnmatch import translate
 from typing import Any
 
 from shield.policy.cel.runtime import STEP, spend
+from shield.regex import regex
 
 __all__ = ["GlobError", "Globs", "read_globs"]
 
 MAX_PATTERN = 1024
 MAX_PARTS = 32
 _ANY = "**"
-_META = re.compile(r"[*?\[]")
-_CLASS = re.compile(r"\[(?:[!^]?\]?[^\]]*)\]")
+_META = regex(r"[*?\[]")
+_CLASS = regex(r"\[(?:[!^]?\]?[^\]]*)\]")
 
 
 class GlobError(Exception):

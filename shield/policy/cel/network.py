@@ -12,11 +12,12 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from shield.policy.cel.runtime import fail
+from shield.regex import regex
 
 __all__ = ["Cidr", "Ip"]
 
-_LENGTH = re.compile(r"0|[1-9][0-9]{0,2}")
-_MAPPED_TEXT = re.compile(r".*:[0-9]+\.[0-9.]+\Z", re.DOTALL)
+_LENGTH = regex(r"0|[1-9][0-9]{0,2}")
+_MAPPED_TEXT = regex(r".*:[0-9]+\.[0-9.]+\Z", re.DOTALL)
 _LONGEST: Final = 64  # characters of any address with its length
 
 

@@ -3,18 +3,19 @@
 Source: RE2 syntax; `^` and `$` without flags are the ends of the whole text.
 """
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import re2  # type: ignore[import-untyped]  # the wheel has no stubs
+
+from shield.regex import regex
 
 __all__ = ["Pattern", "RegexError", "pattern"]
 
 MAX_PATTERN = 2048
 _META = frozenset("\\.+*?()[]{}|^$")
 _CLASSES = frozenset("dDwWsS")
-_REPEAT = re.compile(r"(?:[*?+]|\{[0-9]+(?:,[0-9]*)?\})\??(?![*?+{])")
+_REPEAT = regex(r"(?:[*?+]|\{[0-9]+(?:,[0-9]*)?\})\??(?![*?+{])")
 
 
 class RegexError(Exception):

@@ -7,6 +7,8 @@ import re
 from enum import Enum
 from typing import NamedTuple
 
+from shield.regex import regex
+
 __all__ = ["MAX_DEPTH", "MAX_SOURCE", "RESERVED", "ScanError", "Token", "TokenKind", "scan"]
 
 MAX_SOURCE = 8192  # bytes of UTF-8
@@ -34,7 +36,7 @@ RESERVED = frozenset(
     ]
 )
 
-_TOKEN = re.compile(
+_TOKEN = regex(
     r"""
     (?P<blank>[ \t\n\f\r]++)
   | (?P<comment>//[^\n]*+)
@@ -47,9 +49,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
-_ESCAPE = re.compile(
-    r"\\(?:([abfnrtv\\?\"'`])|[xX]([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-3][0-7]{2}))"
-)
+_ESCAPE = regex(r"\\(?:([abfnrtv\\?\"'`])|[xX]([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-3][0-7]{2}))")
 _SIMPLE = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _OPENING = {")": "(", "]": "[", "}": "{"}
 

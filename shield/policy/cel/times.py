@@ -4,12 +4,12 @@ A timestamp lies in the years 1 to 9999, a duration within ±10,000 years (proto
 is linear in its input.
 """
 
-import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from shield.policy.cel.errors import CelError
+from shield.regex import regex
 
 __all__ = ["Duration", "Timestamp", "duration", "timestamp", "zone", "zone_names"]
 
@@ -77,7 +77,7 @@ def _fraction(ns: int) -> str:
     return "." * bool(digits) + digits
 
 
-_RFC3339 = re.compile(
+_RFC3339 = regex(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,9}))?(?:Z|([+-])([0-9]{2}):([0-9]{2}))"
 )
 
@@ -99,7 +99,7 @@ def timestamp(text: str) -> Timestamp:
     raise CelError("not a timestamp as RFC 3339 writes it")
 
 
-_PART = re.compile(r"([0-9]{1,20})?(?:\.([0-9]{1,20}))?(ns|us|ms|s|m|h)")
+_PART = regex(r"([0-9]{1,20})?(?:\.([0-9]{1,20}))?(ns|us|ms|s|m|h)")
 _UNIT = {"ns": 1, "us": 1000, "ms": 10**6, "s": SECOND, "m": 60 * SECOND, "h": 3600 * SECOND}
 
 
@@ -127,7 +127,7 @@ def duration(text: str) -> Duration:
     return Duration(-total if text[0] == "-" else total)
 
 
-_OFFSET = re.compile(r"([+-])?([0-9]{2}):([0-9]{2})")
+_OFFSET = regex(r"([+-])?([0-9]{2}):([0-9]{2})")
 
 
 def zone(name: str) -> tzinfo:

@@ -4,7 +4,6 @@ Only where they give leave: in an allow rule, or behind a `!` in one that blocks
 pattern only protects more.
 """
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -14,6 +13,7 @@ from shield.policy.lint.finding import CODES, Finding
 from shield.policy.rule import Grant
 from shield.policy.tools.sources import Sources
 from shield.policy.tools.tree import is_macro
+from shield.regex import regex
 from shield.types import Effect
 
 __all__ = ["check_patterns"]
@@ -21,9 +21,9 @@ __all__ = ["check_patterns"]
 _HOSTS: Final = frozenset(("host", "url", "recipient"))
 _NAMES: Final = _HOSTS | {"name"}
 _PATHS: Final = frozenset(("resolved", "raw", "program"))
-_END = re.compile(r"(?<!\\)[$^]|\\[AzbB]")
+_END = regex(r"(?<!\\)[$^]|\\[AzbB]")
 # a dot that is not escaped, between letters, and not repeated: meant as a dot
-_DOT = re.compile(r"(?<!\\)(?<![\[^])\w\.\w")
+_DOT = regex(r"(?<!\\)(?<![\[^])\w\.\w")
 
 
 def check_patterns(rule: Rule, sources: Sources) -> Iterator[Finding]:

@@ -1,6 +1,5 @@
 """Words that facts can be made of: a condition that waits for another one waits for ever."""
 
-import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final
@@ -8,11 +7,12 @@ from typing import Final
 from shield.facts.categories import CATEGORIES
 from shield.facts.secrets import KINDS
 from shield.policy.shape import suggest
+from shield.regex import regex
 
 __all__ = ["unknown_word"]
 
 _SECRETS: Final = frozenset(KINDS)
-_UPPER = re.compile("[A-Z]")
+_UPPER = regex("[A-Z]")
 
 
 def unknown_word(field: str, word: str) -> str | None:

@@ -19,6 +19,7 @@ from shield.facts.programs.git.writing import GIT_WRITING
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.model import Use
 from shield.facts.programs.reading import Value
+from shield.regex import regex
 from shield.types import Access, Operation, RunsCode
 
 __all__ = ["GIT"]
@@ -70,15 +71,15 @@ def _help(call: Invocation, words: list[Value]) -> None:
         call.reading.run(RunsCode.INLINE)
 
 
-_PAGE = re.compile(r"[a-z][a-z-]*")
+_PAGE = regex(r"[a-z][a-z-]*")
 # Settings whose values are, or may hold, what opens something; a section alone stands for all that is in it.
-_SECRET_SETTING = re.compile(
+_SECRET_SETTING = regex(
     r"(?:pass|secret|token|cookie|extraheader|apikey|credential)|\A(?:http|sendemail|imap|github|gitlab)\Z|proxy\Z",
     re.IGNORECASE,
 )
-_ADDRESS = re.compile(r"url|insteadof|remote|submodule|proxy|header", re.IGNORECASE)
+_ADDRESS = regex(r"url|insteadof|remote|submodule|proxy|header", re.IGNORECASE)
 # Of some every value is harmless, of others this one is, and no longer one: `core.fsmonitor=false=1 ./x` is a command.
-_HARMLESS_SETTINGS = re.compile(
+_HARMLESS_SETTINGS = regex(
     r"(?:color\.\w+|core\.(?:quotepath|abbrev|autocrlf|filemode|precomposeunicode)|advice\.\w+|user\.(?:name|email)|"
     r"diff\.(?:renames|algorithm|noprefix|mnemonicprefix|context)|log\.\w+|safe\.directory|init\.defaultbranch|"
     r"pull\.(?:rebase|ff))(?:=[\w ./@-]*)?\Z|(?:(?:commit|tag)\.gpgsign|core\.fsmonitor)=false\Z|core\.pager=cat\Z",
@@ -230,7 +231,7 @@ _STASH_VIEWS_TEXT = """
 -p -u --patch --stat --numstat --shortstat --name-only --name-status --include-untracked --only-untracked --no-color
 """
 _STASH_VIEWS = frozenset(_STASH_VIEWS_TEXT.split())
-_STASHED = re.compile(r"stash@\{\d+\}|\d+")
+_STASHED = regex(r"stash@\{\d+\}|\d+")
 
 
 def _stash(call: Invocation) -> bool:

@@ -7,7 +7,6 @@ drivers and lines of a rebase's list may run; so such a command counts as runnin
 but by it. Whatever may lose work keeps its facts: it deletes.
 """
 
-import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -15,15 +14,16 @@ from shield.facts.paths import resolve_path
 from shield.facts.programs.git.repository import on_its_own
 from shield.facts.programs.invocation import Invocation
 from shield.facts.programs.reading import Reading, Value
+from shield.regex import regex
 from shield.types import Operation, RunsCode
 
 __all__ = ["keeps_work", "pulls", "searches", "stash"]
 
 # A revision by name, a range of them, or `-`: the one that was left last.
-_REVISION = re.compile(r"-|[A-Za-z0-9_@][A-Za-z0-9_./@{}~^-]*")
-_REMOTE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_BRANCH = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
-_STASHED = re.compile(r"(?:stash@\{\d+\}|\d+)")
+_REVISION = regex(r"-|[A-Za-z0-9_@][A-Za-z0-9_./@{}~^-]*")
+_REMOTE = regex(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_BRANCH = regex(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
+_STASHED = regex(r"(?:stash@\{\d+\}|\d+)")
 # `--abort` and `--skip` go back to how it was before: what was solved by hand since then is gone, and so is what was
 # changed beside it.
 _STEPS_TEXT = "--continue --quit"

@@ -1,7 +1,6 @@
 """Hooks of a repository that a command of git starts: they are read as scripts are. Source: githooks(5)."""
 
 import posixpath
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
@@ -12,6 +11,7 @@ from shield.facts.programs.invocation import Invocation
 from shield.facts.programs.reading import Value
 from shield.facts.programs.scripts import run_file, script_text
 from shield.facts.repositories import Repository
+from shield.regex import regex
 from shield.types import Access
 
 __all__ = ["started_hooks"]
@@ -42,7 +42,7 @@ _VERIFYING = frozenset(("pre-commit", "commit-msg", "pre-merge-commit", "pre-reb
 _TOLD = Value(text="$1", known=False)
 _MESSAGES = frozenset(("commit-msg", "prepare-commit-msg"))
 # Those of git-lfs, which moves large files between the repository and its own store.
-_LARGE_FILES = re.compile(
+_LARGE_FILES = regex(
     r"""#!/bin/sh\n(?:command -v git-lfs >/dev/null 2>&1 \|\| \{ (?:echo|printf) >&2(?: "[^"$`]*")+; exit 2; \}\n)?"""
     r"""git lfs (?:post-checkout|post-commit|post-merge|pre-push) "\$@"\n*"""
 )

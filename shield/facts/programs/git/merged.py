@@ -5,7 +5,6 @@ itself, one that goes with it, or a name that stands for it: then nothing else r
 """
 
 import posixpath
-import re
 
 from shield.facts.filesystem import FileKind, FileSystemUnknownError
 from shield.facts.place import Place
@@ -13,20 +12,21 @@ from shield.facts.programs.git.passive import settings
 from shield.facts.programs.git.repository import git_dirs, may_start_in
 from shield.facts.programs.invocation import Invocation
 from shield.facts.repositories import Repository
+from shield.regex import regex
 
 __all__ = ["keeps_merged"]
 
 _HEADS = "refs/heads/"
 _HERE = "."
-_SECTION = re.compile(r'[ \t]*+\[([A-Za-z]++)(?:[ \t]++"([^"\\\r\n]*+)")?\][ \t]*+\r?')
-_KEY = re.compile(r"[ \t]*+([A-Za-z][A-Za-z0-9-]*+)[ \t]*+=([^\n]*)")
-_BRANCH = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*")
-_REMOTE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
-_FETCHED = re.compile(r"\+?refs/heads/(?P<here>[^:]+):refs/remotes/(?P<remote>[^/:]+)/(?P<there>[^:]+)")
+_SECTION = regex(r'[ \t]*+\[([A-Za-z]++)(?:[ \t]++"([^"\\\r\n]*+)")?\][ \t]*+\r?')
+_KEY = regex(r"[ \t]*+([A-Za-z][A-Za-z0-9-]*+)[ \t]*+=([^\n]*)")
+_BRANCH = regex(r"[A-Za-z0-9_][A-Za-z0-9_./-]*")
+_REMOTE = regex(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+_FETCHED = regex(r"\+?refs/heads/(?P<here>[^:]+):refs/remotes/(?P<remote>[^/:]+)/(?P<there>[^:]+)")
 
 
 # What is fetched by these is no branch of theirs.
-_NO_BRANCHES = re.compile(r"\+?refs/(?:merge-requests|notes|pull|tags)/")
+_NO_BRANCHES = regex(r"\+?refs/(?:merge-requests|notes|pull|tags)/")
 
 # What the settings say of each branch and remote: all values of each key, in small letters, as they stand there.
 _Told = dict[tuple[str, str], dict[str, list[str]]]

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from shield.facts.filesystem import FileKind, FileSystem, FileSystemUnknownError
 from shield.facts.programs.git.packs import NAME, distance_of, length_of, offset_of, position_of, sized
 from shield.facts.repositories import HEAD, Repository
+from shield.regex import regex
 
 __all__ = ["Objects", "TreeEntry"]
 
@@ -29,8 +30,8 @@ _MAX_PACKED_REFS = 8_388_608
 _COMMIT, _TREE, _OFFSET_DELTA, _NAME_DELTA = 1, 2, 6, 7
 _KINDS: Final = {b"commit": _COMMIT, b"tree": _TREE}
 _HEADER = 32  # bytes before what is packed: its size, and how far away its base is
-_REF = re.compile(rb"ref: (refs/heads/[A-Za-z0-9_./@+,#%=-]+)\n?")
-_HEX = re.compile(rb"([0-9a-f]{40})\n?")
+_REF = regex(rb"ref: (refs/heads/[A-Za-z0-9_./@+,#%=-]+)\n?")
+_HEX = regex(rb"([0-9a-f]{40})\n?")
 
 
 class TreeEntry(NamedTuple):

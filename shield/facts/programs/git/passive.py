@@ -6,12 +6,13 @@ import re
 from shield.facts.filesystem import FileKind
 from shield.facts.place import Place
 from shield.facts.repositories import MAX_SETTINGS, WORK_TREE, Repository
+from shield.regex import regex
 
 __all__ = ["QUIET", "hook_folders", "is_passive", "settings"]
 
 _MAX_NAMES = 10_000  # in one directory
 # Settings of a repository that make git run something or read further settings (git-config(1)).
-_ACTIVE_SETTING = re.compile(
+_ACTIVE_SETTING = regex(
     r"fsmonitor|external|textconv|sshcommand|pager|editor|hookspath|gitproxy|askpass|program|\[\s*(?:alias|filter|include|diff|"
     r"merge|credential|difftool|mergetool|browser|protocol|interactive|sequence|man|gpg|url|uploadpack|trailer|core\.\w*proxy)|"
     r"worktree\s*=|command|driver|cmd\s*=|helper|attributesfile|uploadpack|receivepack|vcs\s*=|update\s*=\s*!|"
@@ -23,13 +24,13 @@ _ACTIVE_SETTING = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 # As git writes its lines; what else it takes for one (two sections in a line, a mark of the byte order) is not read.
-_LINE = re.compile(
+_LINE = regex(
     r'[ \t]*+(?:\[[A-Za-z][A-Za-z0-9-]*+(?:[ \t]++"[^"\\\r\n]*+")?\]|'
     r"[A-Za-z][A-Za-z0-9-]*+[ \t]*+(?:=[^\\\r\n]*+)?|[#;][^\r\n]*+)?[ \t]*+\r?"
 )
 # Lines that say where others are and what branches are called, whatever words that takes: `webhooks.git`, `fix-pager`.
 # What stands before `::` is a program (gitremote-helpers(7)).
-_TOLD = re.compile(
+_TOLD = regex(
     r'^[ \t]*(?:\[(?:branch|remote) "[^"\\\n]*"\]|'
     r"fetch[ \t]*=[ \t]*\+?refs/[^:^\n]+:refs/(?:remotes|tags|notes)/[^:\n]+|"
     r'(?:url|pushurl|push|merge|remote|pushremote|name|email)[ \t]*=(?:(?!::)[^"\\#;\n])*|'
@@ -53,11 +54,11 @@ post-rewrite sendemail-validate fsmonitor-watchman
 """
 _LATER_HOOKS = frozenset(_LATER_HOOKS_TEXT.split())
 # Directories of hooks that are guarded as `.git/hooks` is, from the top, as husky and others set them.
-_HOOKS_PATH = re.compile(
+_HOOKS_PATH = regex(
     r"^[ \t]*hookspath[ \t]*=[ \t]*(\.(?:husky|githooks|git-hooks)(?:/[A-Za-z0-9_-]+)?)/?$",
     re.IGNORECASE | re.MULTILINE,
 )
-_HOOK = re.compile(r"[a-z][a-z0-9-]{5,}")  # what git may call one; beside them lie helpers of theirs
+_HOOK = regex(r"[a-z][a-z0-9-]{5,}")  # what git may call one; beside them lie helpers of theirs
 # Directories that git writes to, or shows what stands in them; a link there leads its hand. Branches have folders in
 # their names, so of these two all that lies beneath counts.
 _WRITTEN = ("", "info", "rebase-merge")

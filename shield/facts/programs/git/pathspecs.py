@@ -13,10 +13,11 @@ from shield.facts.place import Place
 from shield.facts.programs.git.names import repository_here, tracked_names
 from shield.facts.repositories import Repository
 from shield.facts.snapshot import Snapshot
+from shield.regex import regex
 
 __all__ = ["excludes", "fits", "is_pattern", "tracked_secrets"]
 
-_MAGIC = re.compile(r":(?:\((?P<words>[^)]*)\)|(?P<marks>[^\w.*?\[\\-]*))(?P<rest>.*)", re.DOTALL)
+_MAGIC = regex(r":(?:\((?P<words>[^)]*)\)|(?P<marks>[^\w.*?\[\\-]*))(?P<rest>.*)", re.DOTALL)
 _GLOB = frozenset("*?[\\")
 _SECRETS = "tracked secrets"
 

@@ -12,14 +12,15 @@ from shield.facts.programs.git.passive import settings
 from shield.facts.programs.git.repository import git_dirs
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.reading import Value
+from shield.regex import regex
 from shield.types import Access, Operation, RunsCode
 
 __all__ = ["GIT_REMOTES"]
 
 # `[remote "x"]`, and as it was written before: `[remote.x]`.
-_REMOTE = re.compile(r'^[^\S\n]*\[\s*remote(?:\s+"([^"\\\n]+)"|\.([^"\]\s]+))\s*\]', re.IGNORECASE | re.MULTILINE)
-_URL = re.compile(r"^[^\S\n]*(?:push)?url[^\S\n]*=(.*)$", re.IGNORECASE | re.MULTILINE)
-_CHOSEN = re.compile(
+_REMOTE = regex(r'^[^\S\n]*\[\s*remote(?:\s+"([^"\\\n]+)"|\.([^"\]\s]+))\s*\]', re.IGNORECASE | re.MULTILINE)
+_URL = regex(r"^[^\S\n]*(?:push)?url[^\S\n]*=(.*)$", re.IGNORECASE | re.MULTILINE)
+_CHOSEN = regex(
     r"^[^\S\n]*(?:\[[^\]\n]*\]\s*)?(?:remote|pushremote|pushdefault)\s*=\s*([^\s#;]+).*$", re.IGNORECASE | re.MULTILINE
 )
 _TRANSFER_FLAGS_TEXT = """

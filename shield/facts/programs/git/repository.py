@@ -2,7 +2,6 @@
 
 import os
 import posixpath
-import re
 from collections.abc import Iterable
 
 from shield.facts.filesystem import FileKind, FileSystemUnknownError
@@ -15,6 +14,7 @@ from shield.facts.programs.git.settings import named_files
 from shield.facts.programs.invocation import Invocation
 from shield.facts.programs.reading import PathUse, Value
 from shield.facts.repositories import Repository, linked
+from shield.regex import regex
 from shield.types import Access, RunsCode
 
 __all__ = ["STAYING", "git_dirs", "judge_repository", "may_start_in", "on_its_own", "started_in"]
@@ -25,7 +25,7 @@ _MAX_MODULES, _MAX_DEPTH = 100, 4
 _LOOKING = frozenset(("add", "commit", "diff", "stage", "status"))
 _MAX_LEVELS = 64
 # What `HEAD` holds in a directory that git takes for a repository (`validate_headref` in git's setup).
-_HEAD = re.compile(rb"ref:[ \t\n\r]*refs/|[0-9a-f]{40}")
+_HEAD = regex(rb"ref:[ \t\n\r]*refs/|[0-9a-f]{40}")
 # These do not look into the repositories that an index names: tried with git 2.39, in which `status`, `diff`, `add`,
 # `commit`, `stash` and others start there what the configuration found there says.
 STAYING_TEXT = """

@@ -4,17 +4,18 @@ import posixpath
 import re
 
 from shield.facts.place import Place
+from shield.regex import regex
 
 __all__ = ["named_files"]
 
 # Not those of sections and keys that count as running something (`git_repository`).
-_FILE = re.compile(
+_FILE = regex(
     r"^[ \t]*+(?:\[[^\]\n]*+\][ \t]*+)?(?:ignorerevsfile|excludesfile|orderfile|skiplist|template|templatedir|file|"
     r"signaturefile|cookiefile|sslcert|sslkey|sslcainfo|sslcapath|allowedsignersfile|revocationfile)"
     r"[ \t]*(?:=[ \t]*(?P<value>[^\n]*))?$",
     re.IGNORECASE | re.MULTILINE,
 )
-_PLAIN = re.compile(r"[A-Za-z0-9_./~ @+,-]*[A-Za-z0-9_./@+,-]")
+_PLAIN = regex(r"[A-Za-z0-9_./~ @+,-]*[A-Za-z0-9_./@+,-]")
 
 
 def named_files(text: str, top: str, place: Place) -> tuple[str, ...] | None:

@@ -1,6 +1,5 @@
 """What earlier commands of a line do to a repository, so that a later git command of the line runs a program."""
 
-import re
 from collections.abc import Iterable
 
 from shield.facts.filesystem import FileKind, FileSystemUnknownError
@@ -8,6 +7,7 @@ from shield.facts.paths import resolve_path
 from shield.facts.place import Place
 from shield.facts.programs.git.repository import STAYING
 from shield.facts.programs.reading import Value
+from shield.regex import regex
 
 __all__ = ["after_changes", "leads", "stages"]
 
@@ -44,15 +44,15 @@ def leads(words: tuple[Value, ...]) -> bool:
     return leading is not None and any(not word.fixed or leading.match(word.text) for word in words[at + 1 :])
 
 
-_TRACKING = re.compile(r"--(?:t|set-)|-[A-Za-z]*[tu]")
+_TRACKING = regex(r"--(?:t|set-)|-[A-Za-z]*[tu]")
 _LEADING = {
-    "branch": re.compile(r"--(?:t|set-|c|m)|-[A-Za-z]*[tumMcC]"),
+    "branch": regex(r"--(?:t|set-|c|m)|-[A-Za-z]*[tumMcC]"),
     "checkout": _TRACKING,
     "pull": _TRACKING,
     "push": _TRACKING,
     "switch": _TRACKING,
 }
-_DELETING = re.compile(r"--d|-[A-Za-z]*d")
+_DELETING = regex(r"--d|-[A-Za-z]*d")
 
 
 def after_changes(words: tuple[Value, ...], *, staged: bool, led: bool, written: Iterable[str]) -> bool:

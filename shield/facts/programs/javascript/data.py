@@ -7,23 +7,25 @@ function that a method of its lists calls. Each name is given once, and never an
 import re
 from collections.abc import Collection
 
+from shield.regex import regex
+
 __all__ = ["PLAIN_PATTERN", "data_names"]
 
 _NAME = r"[A-Za-z_$][\w$]*"
 _NAMES = rf"{_NAME}(?:\s*,\s*{_NAME})*"
 # `([k, v]) =>`, `const [a, b] of`: elements by their places, as an index takes them, and nothing by a name.
-PLAIN_PATTERN = re.compile(
+PLAIN_PATTERN = regex(
     rf"(?P<lead>\(\s*|\b(?:const|let|var)\s*)\[\s*(?P<names>{_NAMES})\s*\]"
     rf"(?P<rest>(?:\s*,\s*{_NAMES})?\s*\)\s*=>|\s+of\b|\s*=(?![=>]))"
 )
-_BEFORE = re.compile(
+_BEFORE = regex(
     rf"(?:\b(?P<loop>for\s*\(\s*const)\s+(?P<each>{_NAME}|\[\s*{_NAMES}\s*\])\s+of\s+|\bconst\s+(?P<one>{_NAME})\s*=\s*)?"
     r"(?P<listed>\bObject\s*\.\s*(?:entries|values)\s*\(\s*)?\Z"
 )
-_CHAIN = re.compile(rf"(?:\s*(?:\.\s*{_NAME}(?!\s*\()(?![\w$])|\[\s*(?:\d+|'[\w@./-]*'|\"[\w@./-]*\")\s*\]))*")
+_CHAIN = regex(rf"(?:\s*(?:\.\s*{_NAME}(?!\s*\()(?![\w$])|\[\s*(?:\d+|'[\w@./-]*'|\"[\w@./-]*\")\s*\]))*")
 # What stands behind: the end of a statement, of a loop's head, or a method that hands each part to a function.
-_ENDS = re.compile(r"\s*(?:;|\Z|\n\s*(?=[A-Za-z]))")
-_CALLS = re.compile(
+_ENDS = regex(r"\s*(?:;|\Z|\n\s*(?=[A-Za-z]))")
+_CALLS = regex(
     r"\s*\.\s*(?:every|filter|find|findIndex|findLast|flatMap|forEach|map|some|sort)\s*\(\s*"
     rf"(?:(?P<bare>{_NAME})|\((?P<some>[\w$,\s\[\]]*)\))\s*=>"
 )

@@ -14,6 +14,7 @@ from shield.facts.programs.mention import bases_of
 from shield.facts.programs.reading import Value
 from shield.facts.programs.scripts import script_text
 from shield.facts.programs.task_files import MAX_DEEP, text_of
+from shield.regex import regex
 
 __all__ = ["named_scripts", "standing", "tasks_of_packages"]
 
@@ -49,10 +50,10 @@ def standing(call: Invocation, manager: str) -> tuple[str | None, ...]:
 
 
 # Of `.npmrc`: which shell runs a script, and in which packages.
-_STEERS = re.compile(r"(?m)^\s*(?:script-shell|shell|node-options|shell-emulator)\s*=\s*\S")
-_SPREADS = re.compile(r"(?m)^\s*(?:workspaces?|include-workspace-root|recursive|filter)(?:\[\])?\s*=\s*(?!false)\S")
-_STEERING = re.compile(r"(?i)npm_config_(?:script_shell|shell|node_options)")
-_SPREADING_ENV = re.compile(r"(?i)npm_config_(?:workspaces?|include_workspace_root|recursive|filter)")
+_STEERS = regex(r"(?m)^\s*(?:script-shell|shell|node-options|shell-emulator)\s*=\s*\S")
+_SPREADS = regex(r"(?m)^\s*(?:workspaces?|include-workspace-root|recursive|filter)(?:\[\])?\s*=\s*(?!false)\S")
+_STEERING = regex(r"(?i)npm_config_(?:script_shell|shell|node_options)")
+_SPREADING_ENV = regex(r"(?i)npm_config_(?:workspaces?|include_workspace_root|recursive|filter)")
 
 
 def _settled(call: Invocation, manager: str, bases: Sequence[str | None]) -> bool:
@@ -97,9 +98,9 @@ def _letters(flag: str) -> set[str]:
     return set() if flag.startswith("--") else set(flag[1:])
 
 
-_PARTS = re.compile(r"[:,=#]")
+_PARTS = regex(r"[:,=#]")
 # A comment, or a text that may hold what looks like one.
-_COMMENT = re.compile(r"(\"(?:[^\"\\]|\\.)*\")|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])", re.DOTALL)
+_COMMENT = regex(r"(\"(?:[^\"\\]|\\.)*\")|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])", re.DOTALL)
 _MAX_NAMES = 200
 
 

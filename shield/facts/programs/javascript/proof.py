@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 
 from shield.facts.programs.javascript.data import PLAIN_PATTERN, data_names
+from shield.regex import regex
 
 __all__ = ["NodeProof", "node_proven"]
 
@@ -21,54 +22,54 @@ _FS = r"(?:require\s*\(\s*['\"](?:node:)?fs['\"]\s*\)|fs)\s*\.\s*"
 _CODING = r"(?:,\s*(?:CODING|\{\s*encoding\s*:\s*CODING\s*\})\s*)?".replace(
     "CODING", r"['\"](?:utf-?8|ascii|base64|hex|latin1)['\"]"
 )
-_READS = re.compile(rf"{_FS}(readFileSync|existsSync|readdirSync|statSync)\s*\(\s*{_QUOTED}\s*{_CODING}\)")
+_READS = regex(rf"{_FS}(readFileSync|existsSync|readdirSync|statSync)\s*\(\s*{_QUOTED}\s*{_CODING}\)")
 # Of one argument alone: a second one may put anything into it.
-_PARSED = re.compile(rf"JSON\s*\.\s*parse\s*\(\s*{_READS.pattern}(?:\s*\.\s*toString\s*\(\s*\))?\s*\)")
-_FED = re.compile(rf"{_FS}readFileSync\s*\(\s*0\s*{_CODING}\)|process\s*\.\s*stdin\s*\.\s*(?:on|setEncoding)\b")
-_WRITES = re.compile(rf"{_FS}(?:writeFileSync|appendFileSync)\s*\(\s*{_QUOTED}\s*,")
-_BROUGHT = re.compile(
+_PARSED = regex(rf"JSON\s*\.\s*parse\s*\(\s*{_READS.pattern}(?:\s*\.\s*toString\s*\(\s*\))?\s*\)")
+_FED = regex(rf"{_FS}readFileSync\s*\(\s*0\s*{_CODING}\)|process\s*\.\s*stdin\s*\.\s*(?:on|setEncoding)\b")
+_WRITES = regex(rf"{_FS}(?:writeFileSync|appendFileSync)\s*\(\s*{_QUOTED}\s*,")
+_BROUGHT = regex(
     r"(?:(?:const|let|var)\s+(fs|os|path)\s*=\s*require\s*\(\s*['\"](?:node:)?\1['\"]\s*\)"
     r"|import\s+(?:\*\s*as\s+)?(fs|os|path)\s+from\s*['\"](?:node:)?\2['\"])"
 )
-_MODULES = re.compile(
+_MODULES = regex(
     r"(?:require\s*\(\s*['\"](?:node:)?os['\"]\s*\)|os)"
     r"\s*\.\s*(?:cpus|totalmem|freemem|platform|arch|release|type|EOL|hostname|uptime)\b"
     r"|(?:require\s*\(\s*['\"](?:node:)?path['\"]\s*\)|path)"
     r"\s*\.\s*(?:join|basename|dirname|extname|resolve|relative|normalize|sep)\b"
     r"|Buffer\s*\.\s*(?:from|byteLength)\b"
 )
-_DATA = re.compile(_REQUIRE)
-_PROCESS = re.compile(
+_DATA = regex(_REQUIRE)
+_PROCESS = regex(
     r"process\s*\.\s*(?:version|versions|platform|arch|pid|execPath|argv|uptime|cwd|memoryUsage|hrtime"
     r"|stdout\s*\.\s*write)\b"
 )
-_NUMBER = re.compile(r"(?:0[xX][0-9a-fA-F]+|\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+)n?")
-_STRING = re.compile(_QUOTED)
-_NAME = re.compile(r"[A-Za-z_$][\w$]*")
-_SPACE = re.compile(r"[ \t\n]+")
-_INDEX = re.compile(r"\[\s*(?:\d+|(['\"])(?!constructor|prototype)[A-Za-z@][\w@./-]*\1)\s*\]")
-_MEMBER = re.compile(r"\.\s*([A-Za-z_$][\w$]*)")
-_END = re.compile(r"[)\]}]")
-_KEY = re.compile(r"\s*:")
-_SIGN = re.compile(r"=>|===|!==|==|!=|<=|>=|&&|\|\||\?\?|\+\+|--|\*\*|\+=|-=|\*=|\.\.\.|[-+*%<>=!?:,;(){}&|^~\[]")
-_DECLARED = re.compile(
+_NUMBER = regex(r"(?:0[xX][0-9a-fA-F]+|\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+)n?")
+_STRING = regex(_QUOTED)
+_NAME = regex(r"[A-Za-z_$][\w$]*")
+_SPACE = regex(r"[ \t\n]+")
+_INDEX = regex(r"\[\s*(?:\d+|(['\"])(?!constructor|prototype)[A-Za-z@][\w@./-]*\1)\s*\]")
+_MEMBER = regex(r"\.\s*([A-Za-z_$][\w$]*)")
+_END = regex(r"[)\]}]")
+_KEY = regex(r"\s*:")
+_SIGN = regex(r"=>|===|!==|==|!=|<=|>=|&&|\|\||\?\?|\+\+|--|\*\*|\+=|-=|\*=|\.\.\.|[-+*%<>=!?:,;(){}&|^~\[]")
+_DECLARED = regex(
     r"\b(?:const|let|var)\s+([A-Za-z_$][\w$]*)\s*(?:=|of\b|in\b)|([A-Za-z_$][\w$]*)\s*=>|\(([\w$,\s]*)\)\s*=>"
 )
 
-_CHANGES = re.compile(
+_CHANGES = regex(
     r"(?:\.\s*[A-Za-z_$][\w$]*|\])\s*(?:(?:[-+*/%&|^]|<<|>>>?|\*\*|&&|\|\||\?\?)?=(?![=>])|\+\+|--|(?:of|in)\b)"
     r"|(?:\+\+|--)\s*[\w$]+\s*[.\[]"
 )
-_PUTS = re.compile(r"\b(?:assign|copyWithin|fill|push|splice|unshift)\b")
+_PUTS = regex(r"\b(?:assign|copyWithin|fill|push|splice|unshift)\b")
 
 # A pattern takes any property out of a value, by a text that may be put together: `({["constr" + "uctor"]: f} = f)`. So
 # there is none: nothing in brackets or braces is assigned to, gone through, or a parameter. Nor is what
 # stands in parentheses: `(path.resolve) = f`.
-_PATTERN = re.compile(r"[)\]}]\s*(?:=(?![=>])|(?:of|in)\b)")
+_PATTERN = regex(r"[)\]}]\s*(?:=(?![=>])|(?:of|in)\b)")
 # What is put into a module is what node itself calls: by `path.resolve` it finds what `require` names.
-_ASSIGNED = re.compile(r"\s*(?:(?:[-+*/%&|^?]|<<|>>|>>>|\*\*|&&|\|\||\?\?)?=(?![=>])|\+\+|--|(?:of|in)\b)")
-_ARROW = re.compile(r"(?:[\w$]+|\([\w$,\s]*\))\s*=>")
-_BRANCH = re.compile(r"\b(?:if|for)\s*\Z")
+_ASSIGNED = regex(r"\s*(?:(?:[-+*/%&|^?]|<<|>>|>>>|\*\*|&&|\|\||\?\?)?=(?![=>])|\+\+|--|(?:of|in)\b)")
+_ARROW = regex(r"(?:[\w$]+|\([\w$,\s]*\))\s*=>")
+_BRANCH = regex(r"\b(?:if|for)\s*\Z")
 
 _GLOBALS_TEXT = """
 console JSON Math Object Array Number String Boolean Date BigInt Set Map parseInt parseFloat isNaN isFinite NaN

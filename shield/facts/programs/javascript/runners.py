@@ -8,16 +8,17 @@ from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.javascript.scripts import fitting_scripts, names_script, package_scripts
 from shield.facts.programs.mention import bases_of
 from shield.facts.programs.reading import Nested, NestedKind, Value
+from shield.regex import regex
 from shield.types import RunsCode
 
 __all__ = ["RUNNERS"]
 
 _GROUPED = frozenset(("-s", "-p", "--sequential", "--serial", "--parallel"))
-_PLAIN = re.compile(
+_PLAIN = regex(
     r"-[clnrspk]+|--(?:aggregate-output|continue-on-error|max-parallel=\d+|npm-path=(?:npm|yarn|pnpm|bun)|parallel"
     r"|print-label|print-name|race|sequential|serial|silent)"
 )
-_MANAGED = re.compile(r"(npm|yarn|pnpm|bun|node)(?::| run | )([\w:.*@/-]+)(.*)", re.DOTALL)
+_MANAGED = regex(r"(npm|yarn|pnpm|bun|node)(?::| run | )([\w:.*@/-]+)(.*)", re.DOTALL)
 _VALUED = frozenset(
     ("-n", "--names", "-p", "--prefix", "-c", "--prefix-colors", "-l", "--prefix-length", "-t", "--timestamp-format",
      "-m", "--max-processes", "--restart-tries", "--restart-after", "--default-input-target", "--name-separator",

@@ -13,6 +13,7 @@ from shield.facts.place import Place
 from shield.facts.programs.exposed import ends
 from shield.facts.programs.reading import Nested, NestedKind, Reading, Value
 from shield.facts.programs.task_files import found_above, text_of
+from shield.regex import regex
 from shield.types import Access
 
 __all__ = [
@@ -135,8 +136,8 @@ def words_of(line: str) -> list[str]:
     return words
 
 
-_PARTS = re.compile(r"[;&|]+")
-_ASSIGNED = re.compile(r"[A-Za-z_]\w*=")
+_PARTS = regex(r"[;&|]+")
+_ASSIGNED = regex(r"[A-Za-z_]\w*=")
 
 
 def names_script(script: str, place: Place, bases: Sequence[str | None]) -> bool:

@@ -9,11 +9,12 @@ from shield.facts.programs.exposed import ends
 from shield.facts.programs.justfiles.reader import Justfile, Recipe
 from shield.facts.programs.justfiles.values import Scope, filled, several, valued
 from shield.facts.programs.task_files import UNKNOWN, Step
+from shield.regex import regex
 
 __all__ = ["groups", "steps_of"]
 
 _MAX_RECIPES = 200
-_OWN_PROGRAM = re.compile(r"\s*[@-]*\s*\"?\$")
+_OWN_PROGRAM = regex(r"\s*[@-]*\s*\"?\$")
 
 
 def groups(words: Sequence[str], made: Justfile) -> list[tuple[str, list[str]]]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from shield.facts.place import Place
 from shield.facts.programs.task_files import MAX_FILES, text_of
+from shield.regex import regex
 
 __all__ = ["JUSTFILES", "Justfile", "Recipe", "read_justfile"]
 
@@ -13,26 +14,26 @@ JUSTFILES = ("justfile", ".justfile", "Justfile", "JUSTFILE")
 _QUOTED = r"\"(?:[^\"\\]|\\.)*\"|'[^']*'|`[^`]*`"
 _BRACKETED = rf"\((?:[^()\"'`]|{_QUOTED}|\((?:[^()\"'`]|{_QUOTED})*\))*\)"
 _WORD = rf"(?:[^\s:\"'`()]|{_QUOTED}|{_BRACKETED})+"
-_HEADER = re.compile(rf"@?([A-Za-z_][\w-]*)((?:\s+{_WORD})*)\s*:(?!=)\s*(.*)", re.DOTALL)
-_ASSIGNED = re.compile(r"(export\s+|unexport\s+)?([A-Za-z_][\w-]*)\s*:=\s*(.*)", re.DOTALL)
-_UNEXPORTED = re.compile(r"unexport\s+[A-Za-z_][\w-]*")
-_TAKEN_IN = re.compile(r"(import|mod)\??\s+(?:([\w-]+)\s*)?(?:\"([^\"]*)\"|'([^']*)')?")
-_TAKES_IN = re.compile(r"(?:import|mod)\??\s+(?!\S+\s*:(?!:))")
-_COMMENT = re.compile(r"(?:\A|(?<!\s)\s++)#.*\Z")
-_SET = re.compile(r"set\s+([\w-]+)(?:\s*:=\s*(.*))?", re.DOTALL)
+_HEADER = regex(rf"@?([A-Za-z_][\w-]*)((?:\s+{_WORD})*)\s*:(?!=)\s*(.*)", re.DOTALL)
+_ASSIGNED = regex(r"(export\s+|unexport\s+)?([A-Za-z_][\w-]*)\s*:=\s*(.*)", re.DOTALL)
+_UNEXPORTED = regex(r"unexport\s+[A-Za-z_][\w-]*")
+_TAKEN_IN = regex(r"(import|mod)\??\s+(?:([\w-]+)\s*)?(?:\"([^\"]*)\"|'([^']*)')?")
+_TAKES_IN = regex(r"(?:import|mod)\??\s+(?!\S+\s*:(?!:))")
+_COMMENT = regex(r"(?:\A|(?<!\s)\s++)#.*\Z")
+_SET = regex(r"set\s+([\w-]+)(?:\s*:=\s*(.*))?", re.DOTALL)
 # Settings that change nothing of what runs.
 _IDLE = frozenset(
     ("allow-duplicate-recipes", "allow-duplicate-variables", "ignore-comments", "lists", "no-exit-message", "quiet",
      "tempdir", "unstable", "windows-powershell", "windows-shell", "dotenv-required")
 )  # fmt: skip
 _DOTENV = frozenset(("dotenv-load", "dotenv-filename", "dotenv-path", "dotenv-override"))
-_SHELL = re.compile(r"(?:/usr/bin/env|(?:/usr)?/bin/)?(?:ba|da|z|k|a)?sh")
-_SHELL_FLAGS = re.compile(r"-[eufxlv]*c|-[eufxv]+o?|pipefail|-o|errexit|nounset")
+_SHELL = regex(r"(?:/usr/bin/env|(?:/usr)?/bin/)?(?:ba|da|z|k|a)?sh")
+_SHELL_FLAGS = regex(r"-[eufxlv]*c|-[eufxv]+o?|pipefail|-o|errexit|nounset")
 # Marks that change what runs a recipe, where, and which words it is given.
-_MARKED = re.compile(r"\[\s*(?:script|working-directory|extension|positional-arguments)\b|\[[^\]]*\]\s*[^\s#]")
-_HERE = re.compile(r"\[[^\]]*\bno-cd\b[^\]]*\]")
-_PARAM = re.compile(rf"([*+]?)(\$?)([A-Za-z_][\w-]*)(?:\s*=\s*({_QUOTED}|{_BRACKETED}|[^\s\"'`]+))?")
-_NEED = re.compile(rf"\(\s*([\w:-]+)((?:[^()\"'`]|{_QUOTED}|{_BRACKETED})*)\)|([\w:-]+)")
+_MARKED = regex(r"\[\s*(?:script|working-directory|extension|positional-arguments)\b|\[[^\]]*\]\s*[^\s#]")
+_HERE = regex(r"\[[^\]]*\bno-cd\b[^\]]*\]")
+_PARAM = regex(rf"([*+]?)(\$?)([A-Za-z_][\w-]*)(?:\s*=\s*({_QUOTED}|{_BRACKETED}|[^\s\"'`]+))?")
+_NEED = regex(rf"\(\s*([\w:-]+)((?:[^()\"'`]|{_QUOTED}|{_BRACKETED})*)\)|([\w:-]+)")
 
 
 @dataclass(slots=True)

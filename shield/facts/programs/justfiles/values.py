@@ -8,18 +8,19 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from shield.facts.programs.task_files import UNKNOWN
+from shield.regex import regex
 
 __all__ = ["Scope", "filled", "several", "valued"]
 
 _MAX_DEEP = 24
 _MAX_TEXT = 32_768
-_TOKEN = re.compile(
+_TOKEN = regex(
     r"""\s+|(?P<raw>'''.*?'''|'[^']*')|(?P<text>\"\"\".*?\"\"\"|"(?:[^"\\]|\\.)*")|(?P<run>```.*?```|`[^`]*`)"""
     r"""|(?P<name>[A-Za-z_][\w-]*)|(?P<mark>==|!=|=~|!~|&&|\|\||[+/(){},])|(?P<other>.)""",
     re.DOTALL,
 )
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
-_INTERPOLATED = re.compile(r"\{\{\{\{|\{\{(.*?)\}\}", re.DOTALL)
+_INTERPOLATED = regex(r"\{\{\{\{|\{\{(.*?)\}\}", re.DOTALL)
 
 
 @dataclass(slots=True)

@@ -7,12 +7,13 @@ from shield.facts.programs.exposed import OUTPUT, UNKNOWN
 from shield.facts.programs.makefiles.functions import is_known
 from shield.facts.programs.makefiles.lines import top_level
 from shield.facts.programs.makefiles.model import Makefile
+from shield.regex import regex
 
 __all__ = ["Conditions"]
 
-_CONDITION = re.compile(r"\s*(ifeq|ifneq|ifdef|ifndef)\b\s*(.*)\Z")
-_OTHERWISE = re.compile(r"\s*else\b\s*(.*)\Z")
-_END = re.compile(r"\s*endif\b")
+_CONDITION = regex(r"\s*(ifeq|ifneq|ifdef|ifndef)\b\s*(.*)\Z")
+_OTHERWISE = regex(r"\s*else\b\s*(.*)\Z")
+_END = regex(r"\s*endif\b")
 
 
 class Conditions:

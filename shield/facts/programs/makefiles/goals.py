@@ -12,14 +12,15 @@ from shield.facts.programs.makefiles.functions import fits, is_known, with_stem
 from shield.facts.programs.makefiles.model import Makefile, Rule, Told
 from shield.facts.programs.makefiles.reader import DEPENDENCIES, read_makefile
 from shield.facts.programs.makefiles.values import Disk
+from shield.regex import regex
 
 __all__ = ["Made", "made_by"]
 
 _MAX_TARGETS = 300
 _MAX_TEXT = 65_536
 _MAX_WORLDS = 16
-_BREAKS = re.compile(r"(?<!\\)\n")
-_DEPENDING = re.compile(r"(?<!\w)-M|depend|DEP|deps", re.ASCII)
+_BREAKS = regex(r"(?<!\\)\n")
+_DEPENDING = regex(r"(?<!\w)-M|depend|DEP|deps", re.ASCII)
 _MAX_CHAIN = 4  # of patterns
 # Rules of make's own, for what no other says how to make; `$(CC)` may be anything.
 _BUILTIN = tuple(

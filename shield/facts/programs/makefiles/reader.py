@@ -10,6 +10,7 @@ from shield.facts.programs.makefiles.functions import is_known
 from shield.facts.programs.makefiles.lines import collapsed, joined, top_level, uncommented
 from shield.facts.programs.makefiles.model import Makefile, Rule, Told
 from shield.facts.programs.makefiles.values import Disk, Values, again
+from shield.regex import regex
 
 __all__ = ["DEPENDENCIES", "read_makefile"]
 
@@ -17,21 +18,21 @@ _MAX_LINES = 20_000
 _MAX_RULES = 2_000
 _MAX_INCLUDED = 32
 _MODIFIERS = r"(?:(?:export|override|private|unexport)\s+)*"
-_SET = re.compile(rf"\s*({_MODIFIERS})([^\s:#=?+!]+)\s*(:{{0,3}}|\?|\+|!)=\s*(.*)\Z", re.DOTALL)
-_DEFINE = re.compile(rf"\s*({_MODIFIERS})define\s+(\S+?)\s*(:{{0,3}}|\?|\+|!)?=?\s*\Z")
-_UNDEFINE = re.compile(r"\s*(?:override\s+)?undefine\s+(.*)\Z", re.DOTALL)
-_INCLUDE = re.compile(r"\s*(?:-|s)?include\s+(.*)\Z", re.DOTALL)
-_EXPORT = re.compile(r"\s*(un)?export(?:\s+(.*))?\Z")
-_FLAGS = re.compile(
+_SET = regex(rf"\s*({_MODIFIERS})([^\s:#=?+!]+)\s*(:{{0,3}}|\?|\+|!)=\s*(.*)\Z", re.DOTALL)
+_DEFINE = regex(rf"\s*({_MODIFIERS})define\s+(\S+?)\s*(:{{0,3}}|\?|\+|!)?=?\s*\Z")
+_UNDEFINE = regex(r"\s*(?:override\s+)?undefine\s+(.*)\Z", re.DOTALL)
+_INCLUDE = regex(r"\s*(?:-|s)?include\s+(.*)\Z", re.DOTALL)
+_EXPORT = regex(r"\s*(un)?export(?:\s+(.*))?\Z")
+_FLAGS = regex(
     r"-[Bbeijkmnqrsw]+|-?-?[Rrskw]+|-j\d*|\d+|--(?:always-make|jobs|keep-going|no-[\w-]+|output-sync|quiet|silent|warn[\w-]*"
     r"|environment-overrides|print-directory|check-symlink-times|shuffle)(?:=\w+)?|-O\w*"
 )
 DEPENDENCIES = (".d", ".dep", ".P", ".Po", ".Plo")
-_SHELL = re.compile(
+_SHELL = regex(
     r"(?:(?:/usr)?(?:/local)?/bin/|/opt/homebrew/bin/|(?:/usr/bin/)?env\s+)?(?:ba|da|z|k|a)?sh(?:\s+-[eux]*(?:o\s+pipefail)?)*"
 )
-_SHELL_FLAGS = re.compile(r"(?:-[eufxvnCc]+|-[eux]*o\s+\w+|\s+)+")
-_SUFFIXES = re.compile(r"(\.\w+)(\.\w+)?")
+_SHELL_FLAGS = regex(r"(?:-[eufxvnCc]+|-[eux]*o\s+\w+|\s+)+")
+_SUFFIXES = regex(r"(\.\w+)(\.\w+)?")
 
 
 def read_makefile(name: str, text: str, disk: Disk, told: Told, choices: Sequence[bool] = ()) -> Makefile:

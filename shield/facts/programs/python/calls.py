@@ -1,9 +1,9 @@
 """Functions of Python that touch files, start programs or talk to hosts, by their dotted names: data only."""
 
-import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from shield.regex import regex
 from shield.types import Access
 
 __all__ = ["CODE", "EXECUTES", "HOSTS", "LINES", "METHODS_OF_PATHS", "OPENS", "PAIRS", "PATHS", "PROCESSES", "Touch"]
@@ -61,7 +61,7 @@ asyncio.create_subprocess_exec asyncio.subprocess.create_subprocess_exec
 """
 PROCESSES = frozenset(_PROCESSES_TEXT.split())
 # The words of the command are the arguments; before them a mode (`os.spawn*`), and the file that is run.
-EXECUTES = re.compile(r"os\.(?:exec(?P<list>l|v)p?e?|(?P<spawn>spawn(?P<spread>l|v)p?e?)|posix_spawnp?)\Z")
+EXECUTES = regex(r"os\.(?:exec(?P<list>l|v)p?e?|(?P<spawn>spawn(?P<spread>l|v)p?e?)|posix_spawnp?)\Z")
 _HOSTS_TEXT = """
 http.client.HTTPConnection http.client.HTTPSConnection ftplib.FTP ftplib.FTP_TLS smtplib.SMTP smtplib.SMTP_SSL
 poplib.POP3 poplib.POP3_SSL imaplib.IMAP4 imaplib.IMAP4_SSL telnetlib.Telnet socket.gethostbyname socket.getaddrinfo

@@ -5,7 +5,6 @@ constants, and `exec`/`eval` of constant text.
 """
 
 import ast
-import re
 import shlex
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -24,6 +23,7 @@ from shield.facts.programs.python.calls import (
 )
 from shield.facts.programs.python.looked import looked_deletes
 from shield.facts.programs.python.values import Constants, dotted
+from shield.regex import regex
 from shield.types import Access
 
 __all__ = ["MAX_CODE", "python_deeds", "python_tree"]
@@ -32,8 +32,8 @@ MAX_CODE = 65_536
 _MAX_NODES = 40_000
 _MAX_DEPTH = 3  # of code in code
 _MAX_UNROLLED = 64
-_URL = re.compile(r"(?i)(?:https?|ftp|wss?)://[^\s\"'<>{}]+")
-_PATH = re.compile(r"(?:/|~/|~\Z|\.{1,2}/)[^\n\0]*\Z")
+_URL = regex(r"(?i)(?:https?|ftp|wss?)://[^\s\"'<>{}]+")
+_PATH = regex(r"(?:/|~/|~\Z|\.{1,2}/)[^\n\0]*\Z")
 _R, _W, _L = Access.READ, Access.WRITE, Access.LIST
 _CONNECTS = frozenset(("connect", "connect_ex", "sendto", "create_connection", "open_connection"))
 _IMPORTERS = frozenset(("__import__", "importlib.import_module"))

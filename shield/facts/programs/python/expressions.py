@@ -12,10 +12,11 @@ from shield.facts.programs.python.names import Names
 from shield.facts.programs.python.processes import STARTS, Started, started
 from shield.facts.programs.python.trees import Gives, Tree
 from shield.facts.programs.statements import only_reads
+from shield.regex import regex
 
 __all__ = ["Expressions", "RefusedError"]
 
-_FIELDS = re.compile(r"(?:[^{}]|\{\{|\}\}|\{\w*(?:![rsa])?(?::[^{}]*)?\})*", re.DOTALL)
+_FIELDS = regex(r"(?:[^{}]|\{\{|\}\}|\{\w*(?:![rsa])?(?::[^{}]*)?\})*", re.DOTALL)
 _LOOKS = frozenset(("print", "len", "str", "repr", "pprint.pprint"))  # of a list nothing is left in what they give
 _SHOWS = frozenset(("print", "len", "sorted", "list", "tuple", "str", "repr", "enumerate", "pprint.pprint"))
 

@@ -1,7 +1,6 @@
 """Python code that the line holds: proven to compute, print and work on files that it names, or code like any other."""
 
 import posixpath
-import re
 
 from shield.facts.filesystem import FileKind
 from shield.facts.fixed import TEMPORARY
@@ -14,15 +13,16 @@ from shield.facts.programs.python.processes import Started
 from shield.facts.programs.python.proof import Proof, proven
 from shield.facts.programs.reading import Nested, NestedKind, Value
 from shield.facts.programs.scripts import script_text
+from shield.regex import regex
 from shield.types import Access, Operation, RunsCode
 
 __all__ = ["as_computed", "judge_python", "judge_script", "stands_alone"]
 
-_PYTHON = re.compile(r"python(?:3(?:\.\d+)?)?\Z")
+_PYTHON = regex(r"python(?:3(?:\.\d+)?)?\Z")
 # Options with a value that change what is printed, and nothing of what runs.
 _QUIET_VALUES = {
-    "-X": re.compile(r"importtime|utf8(?:=[01])?|faulthandler|no_debug_ranges"),
-    "-W": re.compile(r"(?:ignore|default|error|always|module|once)(?:::(?:[A-Z][a-z]+)?Warning)?"),
+    "-X": regex(r"importtime|utf8(?:=[01])?|faulthandler|no_debug_ranges"),
+    "-W": regex(r"(?:ignore|default|error|always|module|once)(?:::(?:[A-Z][a-z]+)?Warning)?"),
 }
 _TEMPORARY = tuple(f"{folder}/" for folder in TEMPORARY)
 _QUIET_FLAGS = frozenset("-c -m -B -E -s -S -I -P -u -q -b -bb -O -OO".split())  # noqa: SIM905

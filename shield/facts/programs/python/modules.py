@@ -15,6 +15,7 @@ from shield.facts.programs.python.judged import as_computed, judge_python, stand
 from shield.facts.programs.python.library import LIBRARY, Does, Module
 from shield.facts.programs.reading import Value
 from shield.facts.programs.scripts import read_code, script_text
+from shield.regex import regex
 from shield.types import Access, RunsCode
 
 __all__ = ["run_module"]
@@ -256,7 +257,7 @@ def _queries(call: Invocation, words: list[Value]) -> None:
     arguments(call, words)
 
 
-_EXTRACTS = re.compile(r"-v*e")  # in one word, the archive right behind
+_EXTRACTS = regex(r"-v*e")  # in one word, the archive right behind
 _LISTS = ("-l", "--list", "-t", "--test")
 _MAKES = ("-c", "--create")
 

@@ -8,7 +8,6 @@ nothing), through an import that finds another file (`python_alone`, also one th
 """
 
 import ast
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -20,13 +19,14 @@ from shield.facts.programs.python.names import Names, UnlistedNameError
 from shield.facts.programs.python.processes import Started, UnclearStartError
 from shield.facts.programs.python.stores import UnclearStoreError
 from shield.facts.programs.python.texts import bindings
+from shield.regex import regex
 from shield.types import Access
 
 __all__ = ["Proof", "proven"]
 
 _MAX_CODE = 8_192
-_PLAIN_CODE = re.compile(r"[\t\n\x20-\x7e]*")
-_CODING = re.compile(r"coding[:=]")  # in a comment (PEP 263)
+_PLAIN_CODE = regex(r"[\t\n\x20-\x7e]*")
+_CODING = regex(r"coding[:=]")  # in a comment (PEP 263)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@ import ast
 import re
 
 from shield.facts.programs.python.installed import READER_KEYWORDS, READERS
+from shield.regex import regex
 from shield.types import Access
 
 __all__ = ["STORES", "UnclearStoreError", "stored"]
@@ -13,8 +14,8 @@ _ARCHIVES = frozenset(("tarfile.open", "zipfile.ZipFile"))
 STORES = frozenset((*_ARCHIVES, *READERS, _CONNECTS))
 _MODES = frozenset(("r", "r:", "r:*", "r:bz2", "r:gz", "r:xz"))
 # pandas takes any of these for an address, with or without slashes: `file:/etc/x` is one, and so is `http:/x`.
-_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
-_URI = re.compile(r"file:([\w./-]+)\?(?:immutable=1&)?mode=ro(?:&immutable=1)?", re.ASCII)
+_ADDRESS = regex(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_URI = regex(r"file:([\w./-]+)\?(?:immutable=1&)?mode=ro(?:&immutable=1)?", re.ASCII)
 
 # Names with what is done to them, and the arguments that are values like any others.
 _Stored = tuple[tuple[tuple[str, Access], ...], tuple[ast.expr, ...]]

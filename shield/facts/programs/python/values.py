@@ -14,6 +14,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
+from shield.regex import regex
+
 __all__ = ["Constants", "Known", "dotted"]
 
 Known = str | bytes | int | tuple["Known", ...] | list["Known"]
@@ -37,8 +39,8 @@ _DECODERS: Mapping[str, Callable[[bytes], bytes]] = MappingProxyType(
         "binascii.a2b_base64": binascii.a2b_base64,
     }
 )
-_PLAIN_PERCENT = re.compile(r"(?:[^%]|%[%sdr])*", re.DOTALL)
-_PLAIN_BRACES = re.compile(r"(?:[^{}]|\{\d{0,2}\})*", re.DOTALL)
+_PLAIN_PERCENT = regex(r"(?:[^%]|%[%sdr])*", re.DOTALL)
+_PLAIN_BRACES = regex(r"(?:[^{}]|\{\d{0,2}\})*", re.DOTALL)
 _CODECS = frozenset(("ascii", "utf-8", "utf8", "latin-1", "latin1", "iso-8859-1", "cp1252"))
 _TURNED = frozenset(("rot13", "rot_13"))
 # Calls that give a path back as it is, for what counts here.

@@ -1,7 +1,6 @@
 """What `task NAME…` runs: the tasks, all that they call, and commands that say what variables hold."""
 
 import posixpath
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
@@ -9,12 +8,13 @@ from shield.facts.programs.exposed import ends
 from shield.facts.programs.task_files import MAX_DEEP, UNKNOWN, Step
 from shield.facts.programs.taskfiles.reader import Task, Taskfile
 from shield.facts.programs.taskfiles.values import ELSEWHERE, filled, listed, valued
+from shield.regex import regex
 
 __all__ = ["steps_of"]
 
 _MAX_TASKS = 300
 _MAX_ITEMS = 100
-_OWN_PROGRAM = re.compile(r"\s*\"?\$(?!unknown)")
+_OWN_PROGRAM = regex(r"\s*\"?\$(?!unknown)")
 _COMMAND = frozenset(
     ("cmd", "defer", "for", "if", "ignore_error", "platforms", "set", "shopt", "silent", "task", "vars")
 )

@@ -5,24 +5,25 @@ from collections.abc import Mapping
 from typing import Final
 
 from shield.facts.programs.task_files import UNKNOWN
+from shield.regex import regex
 
 __all__ = ["ELSEWHERE", "filled", "listed", "valued"]
 
 _MAX_TEXT = 32_768
 _MAX_DEEP = 12
 # `{{-` and `-}}` take the blanks beside them away.
-_FILLED = re.compile(r"(\s*)\{\{(-?)\s*(.*?)\s*(-?)\}\}(\s*)", re.DOTALL)
+_FILLED = regex(r"(\s*)\{\{(-?)\s*(.*?)\s*(-?)\}\}(\s*)", re.DOTALL)
 ELSEWHERE: Final = "."  # a name of no variable: a file that was not read gives values, too
 _QUOTED = r"(?:\"([^\"\\]*)\"|`([^`]*)`|'([^']*)')"
-_NAME = re.compile(r"\.(\w+)")
-_DEFAULT = re.compile(rf"(?:\.(\w+)\s*\|\s*default\s+{_QUOTED}|default\s+{_QUOTED}\s+\.(\w+))")
-_TEXT = re.compile(_QUOTED)
+_NAME = regex(r"\.(\w+)")
+_DEFAULT = regex(rf"(?:\.(\w+)\s*\|\s*default\s+{_QUOTED}|default\s+{_QUOTED}\s+\.(\w+))")
+_TEXT = regex(_QUOTED)
 # What stands between them may be there or not, once or often.
-_CONTROL = re.compile(r"(?:if|else|end|range|with|break|continue)\b|/\*")
-_OPENING = re.compile(r"(?:if|range|with)\b|/\*")
-_LATEST = re.compile(r"(?:\{\{-?\s*(?:(?:if|else|end|range|with)\b|/\*)[^{}]*\}\})+\Z")
-_NEXT = re.compile(r"\A(?:\{\{-?\s*(?:(?:if|else|end|range|with)\b|/\*)[^{}]*\}\})+")
-_WORD_BEFORE, _WORD_BEHIND = re.compile(r"[^\s;&|()]\Z"), re.compile(r"[^\s;&|()]")
+_CONTROL = regex(r"(?:if|else|end|range|with|break|continue)\b|/\*")
+_OPENING = regex(r"(?:if|range|with)\b|/\*")
+_LATEST = regex(r"(?:\{\{-?\s*(?:(?:if|else|end|range|with)\b|/\*)[^{}]*\}\})+\Z")
+_NEXT = regex(r"\A(?:\{\{-?\s*(?:(?:if|else|end|range|with)\b|/\*)[^{}]*\}\})+")
+_WORD_BEFORE, _WORD_BEHIND = regex(r"[^\s;&|()]\Z"), regex(r"[^\s;&|()]")
 _TELLING = {"OS": "linux", "exeExt": ""}
 
 

@@ -1,6 +1,5 @@
 """Compound commands and function definitions (bash(1) Compound Commands, Shell Function Definitions, Coprocesses)."""
 
-import re
 from collections.abc import Callable
 
 from shield.facts.shell.grammar.reader_reserved import Reserved
@@ -21,13 +20,14 @@ from shield.facts.shell.grammar.script import (
     Simple,
     Word,
 )
+from shield.regex import regex
 
 __all__ = ["Compounds"]
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?=[ \t\n;]|\Z)")
-_FUNCTION = re.compile(r"([A-Za-z_][A-Za-z0-9_.:+@-]*)[ \t]*\([ \t]*\)")
-_FUNCTION_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:+@-]*(?=[ \t\n(])")
-_PARENTHESES = re.compile(r"[ \t]*\([ \t]*\)")
+_NAME = regex(r"[A-Za-z_][A-Za-z0-9_]*(?=[ \t\n;]|\Z)")
+_FUNCTION = regex(r"([A-Za-z_][A-Za-z0-9_.:+@-]*)[ \t]*\([ \t]*\)")
+_FUNCTION_NAME = regex(r"[A-Za-z_][A-Za-z0-9_.:+@-]*(?=[ \t\n(])")
+_PARENTHESES = regex(r"[ \t]*\([ \t]*\)")
 
 
 class Compounds(Reserved):

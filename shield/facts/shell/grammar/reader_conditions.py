@@ -1,7 +1,5 @@
 """`[[ … ]]` (bash(1) Compound Commands, CONDITIONAL EXPRESSIONS)."""
 
-import re
-
 from shield.facts.shell.grammar.reader_simple import SimpleCommands
 from shield.facts.shell.grammar.script import (
     LITERAL,
@@ -13,11 +11,12 @@ from shield.facts.shell.grammar.script import (
     combined,
     joined,
 )
+from shield.regex import regex
 
 __all__ = ["Conditions"]
 
-_UNARY = re.compile(r"-[a-hknoprstuvwxzGLNORS](?=[ \t])")
-_BINARY = re.compile(r"(==|=~|!=|=|<|>|-(?:eq|ne|lt|le|gt|ge|nt|ot|ef))(?=[ \t])")
+_UNARY = regex(r"-[a-hknoprstuvwxzGLNORS](?=[ \t])")
+_BINARY = regex(r"(==|=~|!=|=|<|>|-(?:eq|ne|lt|le|gt|ge|nt|ot|ef))(?=[ \t])")
 
 
 class Conditions(SimpleCommands):

@@ -1,20 +1,20 @@
 """Where the strict reader stands in a line: blanks, comments, line continuations, newlines, and the here-documents that
 wait for one."""
 
-import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
 
 from shield.facts.shell.grammar.script import MAX_DEPTH, Part, PartKind, RedirectNode, RefusedLineError, Script, Word
+from shield.regex import regex
 
 __all__ = ["META", "Budget", "Cursor"]
 
 # What ends a word where it is not quoted.
 META = frozenset(" \t\n|&;<>()")
-_BLANK = re.compile(r"[ \t]*")
+_BLANK = regex(r"[ \t]*")
 _SKIPPED = frozenset(" \t#\\\n")
-_DELIMITER = re.compile(r"""([A-Za-z0-9_.+,:@%/=^!-]+)|\\([A-Za-z0-9_.+,:@%/=^!-]+)|'([^'\n]+)'|"([^"\\$`\n]+)\"""")
+_DELIMITER = regex(r"""([A-Za-z0-9_.+,:@%/=^!-]+)|\\([A-Za-z0-9_.+,:@%/=^!-]+)|'([^'\n]+)'|"([^"\\$`\n]+)\"""")
 
 
 @dataclass(slots=True)

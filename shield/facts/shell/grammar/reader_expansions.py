@@ -13,16 +13,17 @@ from shield.facts.shell.grammar.script import (
     Word,
     joined,
 )
+from shield.regex import regex
 
 __all__ = ["Expansions"]
 
-_PLAIN = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*?$!#-])\}")
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*]")
-_OPERATOR = re.compile(r":[-=?+]|[-=?+]|##?|%%?|//|/#|/%|/|\^\^?|,,?|@[UuLQEPAKak](?=\})|:")
-_RUN = re.compile(r"[A-Za-z0-9_.:=@%+,\-\[\]*?!^~# \t\n|&;()]+")
-_EXPRESSION = re.compile(r"[A-Za-z0-9_ \t\n+\-*/%<>=!&|^~?,#@.]+")
+_PLAIN = regex(r"\$\{([A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*?$!#-])\}")
+_NAME = regex(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*]")
+_OPERATOR = regex(r":[-=?+]|[-=?+]|##?|%%?|//|/#|/%|/|\^\^?|,,?|@[UuLQEPAKak](?=\})|:")
+_RUN = regex(r"[A-Za-z0-9_.:=@%+,\-\[\]*?!^~# \t\n|&;()]+")
+_EXPRESSION = regex(r"[A-Za-z0-9_ \t\n+\-*/%<>=!&|^~?,#@.]+")
 _CLOSERS = {"(": ")", "[": "]"}
-_UNSPECIAL = re.compile(r"[A-Za-z0-9_ ./:=@%+,\-*?!^~#;|&(){}<>]*")
+_UNSPECIAL = regex(r"[A-Za-z0-9_ ./:=@%+,\-*?!^~#;|&(){}<>]*")
 
 
 class _Operand(Enum):

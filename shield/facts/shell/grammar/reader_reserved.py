@@ -1,13 +1,12 @@
 """Reserved words, where one is recognised (bash(1) RESERVED WORDS)."""
 
-import re
-
 from shield.facts.shell.grammar.reader_conditions import Conditions
 from shield.facts.shell.grammar.script import RefusedLineError
+from shield.regex import regex
 
 __all__ = ["Reserved"]
 
-_RESERVED = re.compile(
+_RESERVED = regex(
     r"(?:!|\[\[|\]\]|[{}]|if|then|else|elif|fi|for|while|until|do|done|case|esac|select|function|in|coproc|time)"
     r"(?=[ \t\n|&;<>()]|\Z|\\\n)"
 )

@@ -1,7 +1,5 @@
 """Simple commands: assignments, words and redirections (POSIX.1-2024 XCU 2.9.1, 2.7)."""
 
-import re
-
 from shield.facts.shell.grammar.reader_cursor import META
 from shield.facts.shell.grammar.reader_expansions import Expansions
 from shield.facts.shell.grammar.script import (
@@ -14,19 +12,20 @@ from shield.facts.shell.grammar.script import (
     Simple,
     Word,
 )
+from shield.regex import regex
 
 __all__ = ["RESERVED", "SimpleCommands"]
 
-_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\+?=|\[)")
-_REDIRECT = re.compile(r"<<<|<<-|<<|&>>|&>|>>|>\||>&|<&|<>|>|<")
-_DESCRIPTOR = re.compile(r"([0-9]{1,9})(?=[<>](?!\())")
-_NAMED_FD = re.compile(r"\{[A-Za-z_][A-Za-z0-9_]*\}\Z")
+_ASSIGNMENT = regex(r"([A-Za-z_][A-Za-z0-9_]*)(\+?=|\[)")
+_REDIRECT = regex(r"<<<|<<-|<<|&>>|&>|>>|>\||>&|<&|<>|>|<")
+_DESCRIPTOR = regex(r"([0-9]{1,9})(?=[<>](?!\())")
+_NAMED_FD = regex(r"\{[A-Za-z_][A-Za-z0-9_]*\}\Z")
 # Most of what is typed: words of characters that mean themselves where they stand, up to what ends a word and is no
 # redirection. None of them is a comment, and the first of a command is no assignment.
 _ENDED = r"(?=[ \t\n|;&)]|\Z)"
 _FURTHER_WORD = rf"[A-Za-z0-9_./:=@%+,\-{{}}\[\]*?!^~]++{_ENDED}"
-_COMMAND = re.compile(rf"[A-Za-z0-9_./:@%+,\-]++{_ENDED}(?:[ \t]++{_FURTHER_WORD})*+")
-_FURTHER = re.compile(rf"{_FURTHER_WORD}(?:[ \t]++{_FURTHER_WORD})*+")
+_COMMAND = regex(rf"[A-Za-z0-9_./:@%+,\-]++{_ENDED}(?:[ \t]++{_FURTHER_WORD})*+")
+_FURTHER = regex(rf"{_FURTHER_WORD}(?:[ \t]++{_FURTHER_WORD})*+")
 _ENDS = frozenset(("", "\n", "|", ";", ")"))
 _RESERVED_TEXT = """
 ! [[ ]] { } if then else elif fi for while until do done case esac select function in coproc time

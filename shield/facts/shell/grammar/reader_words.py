@@ -6,18 +6,19 @@ from abc import abstractmethod
 from shield.facts.shell.grammar.ansi_c import ansi_c
 from shield.facts.shell.grammar.reader_cursor import META, Cursor
 from shield.facts.shell.grammar.script import LITERAL, Part, PartKind, RefusedLineError, Script, Word, joined
+from shield.regex import regex
 
 __all__ = ["Words"]
 
-_RUN = re.compile(r"[A-Za-z0-9_./:=@%+,\-{}\[\]*?!^~#]+")
-_QUOTED_RUN = re.compile(r'[^"\\$`]+')
-_DOCUMENT_RUN = re.compile(r"[^\\$`]+")
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_RUN = regex(r"[A-Za-z0-9_./:=@%+,\-{}\[\]*?!^~#]+")
+_QUOTED_RUN = regex(r'[^"\\$`]+')
+_DOCUMENT_RUN = regex(r"[^\\$`]+")
+_NAME = regex(r"[A-Za-z_][A-Za-z0-9_]*")
 _SPECIAL = frozenset("?#$!@*-0123456789")
-_BACKTICKS = re.compile(r"[^`\\]*(?:\\.[^`\\]*)*", re.DOTALL)
-_BACKTICK_ESCAPE = re.compile(r"\\([$`\\])")
-_TIME = re.compile(r"time(?=[ \t\n|&;<>()\\]|\Z)")
-_ANSI = re.compile(r"[^'\\]*(?:\\.[^'\\]*)*", re.DOTALL)
+_BACKTICKS = regex(r"[^`\\]*(?:\\.[^`\\]*)*", re.DOTALL)
+_BACKTICK_ESCAPE = regex(r"\\([$`\\])")
+_TIME = regex(r"time(?=[ \t\n|&;<>()\\]|\Z)")
+_ANSI = regex(r"[^'\\]*(?:\\.[^'\\]*)*", re.DOTALL)
 
 
 class Words(Cursor):

@@ -1,7 +1,5 @@
 """Simple commands in the typed JSON of `shfmt`: assignments, words and redirections."""
 
-import re
-
 from shield.facts.shell.grammar.script import (
     LITERAL,
     Assignment,
@@ -16,10 +14,11 @@ from shield.facts.shell.grammar.script import (
 )
 from shield.facts.shell.grammar.shfmt_conditions import Conditions
 from shield.facts.shell.grammar.shfmt_words import Node, expect
+from shield.regex import regex
 
 __all__ = ["Simples"]
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_NAME = regex(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class Simples(Conditions):

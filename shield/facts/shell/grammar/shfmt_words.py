@@ -23,12 +23,13 @@ from shield.facts.shell.grammar.script import (
     Word,
     joined,
 )
+from shield.regex import regex
 
 __all__ = ["Node", "Words", "expect"]
 
 Node = dict[str, Any]
 _POSITIONS = frozenset({"Type", "Pos", "End"})
-_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_ESCAPE = regex(r"\\(.)", re.DOTALL)
 _EXPANSIONS = frozenset({"ParamExp", "CmdSubst", "ArithmExp", "DblQuoted", "SglQuoted", "ProcSubst"})
 _PATTERNS = ("#", "##", "%", "%%", "^", "^^", ",", ",,")
 

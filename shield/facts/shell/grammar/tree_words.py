@@ -7,14 +7,15 @@ import tree_sitter
 
 from shield.facts.shell.grammar.ansi_c import ansi_c
 from shield.facts.shell.grammar.script import LITERAL, MAX_DEPTH, AndOr, Part, PartKind, Script, Word, joined
+from shield.regex import regex
 
 __all__ = ["WORDS", "TreeWords"]
 
 _MAX_NODES = 20_000
-_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
-_DQ_ESCAPE = re.compile(r'\\([$`"\\])')
-_BACKTICKS = re.compile(r"`([^`]*)`")
-_PARAMETER = re.compile(r"\s*\$\{([A-Za-z_][A-Za-z0-9_]*)\}\Z")
+_ESCAPE = regex(r"\\(.)", re.DOTALL)
+_DQ_ESCAPE = regex(r'\\([$`"\\])')
+_BACKTICKS = regex(r"`([^`]*)`")
+_PARAMETER = regex(r"\s*\$\{([A-Za-z_][A-Za-z0-9_]*)\}\Z")
 _BARE = frozenset({"word", "number", "variable_name", "special_variable_name", "test_operator"})
 # The node types that are words.
 WORDS = _BARE | {
