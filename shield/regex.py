@@ -12,7 +12,7 @@ __all__ = ["regex"]
 
 
 def regex(source: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
-    """What `re.compile` returns, but for its type; a wrong `source` raises re.error at its first use only."""
+    """As `re.compile`, but it is not the `re` of its matches, and a wrong `source` raises re.error at its first use."""
     return cast("re.Pattern[AnyStr]", _Regex(source, flags))
 
 

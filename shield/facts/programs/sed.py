@@ -56,15 +56,15 @@ def sed_files(script: str) -> tuple[tuple[Access, str], ...] | None:
         at = _skipped(script, at)
         if at == len(script):
             return tuple(found) if depth == 0 else None
-        command = _COMMAND.match(script, at) or _CLOSES.match(script, at)
+        command = _COMMAND.match(script, at)
         if command is None:
-            return None
-        start, at = command.span()
-        if command.re is _CLOSES:
+            closes = _CLOSES.match(script, at)
             depth -= 1
-            if depth < 0:
+            if closes is None or depth < 0:
                 return None
+            at = closes.end()
             continue
+        start, at = command.span()
         # To BSD's all of the line is a label: what goes on over its end would begin there.
         if (start < line and "\n" in command[0]) or (command["s"] and _may_end_early(command)):
             return None
