@@ -123,12 +123,15 @@ def test_the_comparison_notices_what_is_lost(world):
         "echo x >./--pre=sh; for i in *; do rg x $i; done",  # a name that becomes an option
         "cp x $-",
         "cp x ${v@Q}",
+        "cd $v&&echo 'touch a.txt' | tee s.sh >/dev/null; sh s.sh",  # the same name, nobody knows where
     ],
 )
 @needs_bash_world()
 def test_what_the_comparison_once_found(world, line):
     found = analyse(line, judged_place())
-    assert not understood(found) or missed(found, world.run(line)) == []
+    run = world.run(line)
+    assert not understood(found) or missed(found, run) == []
+    assert not (followed(found) or understood(found)) or not unnamed(found, run)
 
 
 def test_few_commands_that_people_wrote_are_not_followed():

@@ -3,6 +3,7 @@
 Facts are taken before anything runs. `mv a b && cat b/link` reads through a link that is not at `b` yet.
 """
 
+import posixpath
 from collections.abc import Iterable, Mapping, Sequence
 
 from shield.facts.programs.deciding import LED, decides
@@ -61,14 +62,17 @@ def rewritten(facts: Sequence[PathFact], commands: Sequence[CommandFact] = ()) -
         return []
     sources = {f"commands[{index}]": command for index, command in enumerate(commands)}
     changed = _changed(facts, sources)
-    if not changed:
-        return []
-    used = [fact for fact in facts if fact.access is Access.EXECUTE and fact.resolved is not None]
+    used = [fact for fact in facts if fact.access is Access.EXECUTE]
+    # behind a `cd` to nobody knows where, a name is all that is known of both
+    unplaced = [fact for fact in facts if fact.access is Access.WRITE and fact.resolved is None]
     found = [
         fact.raw
         for fact in used
         if any(_changes(other, fact, sources) for other in changed if other.source != fact.source)
+        or any(_namesake(other, fact) for other in unplaced if other.source != fact.source)
     ]
+    if not changed:
+        return _told(found)
     for source, command in sources.items():
         written = [fact for fact in changed if fact.source != source and fact.access is Access.WRITE]
         if command.program is not None and command.origin in _FOREIGN:
@@ -84,7 +88,11 @@ def rewritten(facts: Sequence[PathFact], commands: Sequence[CommandFact] = ()) -
     for tree in changed:
         if _unpacks(tree, sources):
             found += [tree.raw for fact in changed if fact.source != tree.source and _beneath(fact, tree)]
-    return [f"`{name[:80]}` decides what runs, and the same line may change it" for name in dict.fromkeys(found)]
+    return _told(found)
+
+
+def _told(names: Iterable[str]) -> list[str]:
+    return [f"`{name[:80]}` decides what runs, and the same line may change it" for name in dict.fromkeys(names)]
 
 
 def _changed(facts: Sequence[PathFact], sources: Mapping[str, CommandFact]) -> list[PathFact]:
@@ -137,9 +145,13 @@ def _holds(change: PathFact, path: str | None) -> bool:
     return path == change.resolved or (change.recursive and f"{path}/".startswith(f"{change.resolved}/"))
 
 
+def _namesake(other: PathFact, fact: PathFact) -> bool:
+    return posixpath.basename(other.raw) == posixpath.basename(fact.raw)
+
+
 def _changes(other: PathFact, fact: PathFact, sources: Mapping[str, CommandFact]) -> bool:
     """Whether writing `other` may change what `fact` runs: the file, or a module in the directory that is looked in."""
-    if _only_ends(other, fact, sources):
+    if fact.resolved is None or _only_ends(other, fact, sources):
         return False
     if _holds(other, fact.resolved):
         return True
