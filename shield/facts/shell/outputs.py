@@ -54,20 +54,18 @@ class Outputs:
         bodies = [literal(node.target) for node in stage.redirects if node.op.startswith("<<")]
         fed = bodies[0] if len(bodies) == 1 == len(stage.redirects) else None
         command, base = self._record.commands[seen], state.standing()
-        here = state.bases[0] if len(state.bases) == 1 else None
-        made = self._record.fresh.of(stage, command, here)
+        made = self._record.fresh.of(stage, command, _here(state))
         standing = base if isinstance(base, str) else None
         return made or printed(command, fed=fed, base=standing, path=state.variables.get("PATH"))
 
     def _by_function(self, stage: Simple, seen: int, state: State) -> Content:
         """What `mk` prints after `mk() { mktemp -d /tmp/x.XXXX; }`."""
         inner = _only(state.functions.get(literal(stage.words[0]) or "", ()))
-        called, *commands = self._record.commands[seen:] or (None,)
-        if called is None or called.origin is not Origin.FUNCTION or stage.redirects or stage.assignments:
+        commands = self._record.commands[seen:]
+        plain = not stage.redirects and not stage.assignments
+        if inner is None or not plain or len(commands) != 2 or commands[0].origin is not Origin.FUNCTION:
             return None
-        here = state.bases[0] if len(state.bases) == 1 else None
-        made = inner is not None and len(commands) == 1
-        return self._record.fresh.of(inner, commands[0], here) if made and inner is not None else None
+        return self._record.fresh.of(inner, commands[1], _here(state))
 
     def listed(self, part: Part) -> Listing | None:
         """The names that a substitution prints, if it was followed last and prints these alone."""
@@ -87,8 +85,7 @@ class Outputs:
         negated = any(pipeline.negated for pipeline in item.pipelines)
         if negated or set(item.operators) != {"||"} or not len(stages) == len(item.pipelines) == len(commands):
             return None
-        here = state.bases[0] if len(state.bases) == 1 else None
-        made = [self._record.fresh.of(*each, here) for each in zip(stages, commands, strict=True)]
+        made = [self._record.fresh.of(*each, _here(state)) for each in zip(stages, commands, strict=True)]
         folders = {each and posixpath.dirname(each.path) for each in made}
         return made[0] if None not in folders and len(folders) == 1 else None
 
@@ -125,6 +122,11 @@ class Outputs:
         if output is None and len(facts) == seen + len(stages):
             output = reduce(thinned, facts[seen + 1 :], printed(facts[seen], fed=None, base=None))
         return None if isinstance(output, str) else output
+
+
+def _here(state: State) -> str | None:
+    """Where the shell surely stands."""
+    return state.bases[0] if len(state.bases) == 1 else None
 
 
 def _only(bodies: tuple[Function | None, ...]) -> Simple | None:
