@@ -67,6 +67,11 @@ class FreshNames:
         confined = self._place.isolation is Isolation.CONFINED
         return _FOLDER if confined else self._place.env.get("TMPDIR") or _FOLDER
 
+    @property
+    def some(self) -> bool:
+        """Whether `mktemp` made any."""
+        return bool(self._made)
+
     def is_folder(self, path: str) -> bool:
         """Whether an absolute path is just a folder that `mktemp -d` made."""
         return path in self._folders

@@ -14,6 +14,11 @@ from shield.types import CommandFact, Origin
 
 __all__ = ["Trap", "at_end", "behind", "later", "marks"]
 
+_SETTING = frozenset(("bash", "set", "sh", "shopt"))
+_TRACING = {"E": "errtrace", "T": "functrace"}
+_QUIET_TEXT = ": [ cd exit false kill local return rm rmdir set shift test trap true unlink unset wait"
+_QUIET = frozenset(("", *_QUIET_TEXT.split()))
+_ELSEWHERE = ("2", "/dev/null", "/dev/stderr")
 _SWITCHING = frozenset(("alias", "enable", "hash", "set", "shift", "shopt", "unalias"))
 _LAST = frozenset(("0", "EXIT"))
 
@@ -50,11 +55,30 @@ def behind(trap: Trap, before: State, after: State | None, was: Marks, record: R
     now = marks(record, settings)
     if trap.between and now.places > was.places:
         record.doubt("what is trapped moves files, or links to them, under what runs behind it")
+    commands = record.commands[was.commands :]
+    traced = _traced(record.commands)
+    if trap.between and any(map(_prints, commands)) and ("T" in traced or ("E" in traced and record.fresh.some)):
+        record.doubt("what is trapped prints into what is substituted")
     if not trap.between or after is None:
         return
     # the value alone does not tell: what the line assigns is not known there, and may be set to what is not
-    if now.sets > was.sets or _switched(record.commands[was.commands :]) or _changed(before, after):
+    if now.sets > was.sets or _switched(commands) or _changed(before, after):
         record.doubt("what is trapped changes the shell that goes on behind it")
+
+
+def _traced(commands: Sequence[CommandFact]) -> frozenset[str]:
+    """Which of `set -E` and `set -T` the line may set, with which substitutions and functions run what is trapped, too:
+    at what fails, or at every command."""
+    words = {word for each in commands if each.name in _SETTING for word in each.argv[1:]}
+    letters = {letter for word in words if word.startswith("-") for letter in word}
+    return frozenset(each for each, name in _TRACING.items() if each in letters or name in words)
+
+
+def _prints(command: CommandFact) -> bool:
+    """Whether it may print to where the shell does."""
+    targets = [each.target for each in command.redirects if each.fd == 1]
+    led = bool(targets) and all(each in _ELSEWHERE for each in targets)
+    return not (led or command.name in _QUIET or command.origin is Origin.FUNCTION)
 
 
 def _switched(commands: Sequence[CommandFact]) -> bool:
