@@ -52,17 +52,17 @@ def marks(record: Record, settings: Settings) -> Marks:
 def behind(trap: Trap, before: State, after: State | None, was: Marks, record: Record, settings: Settings) -> None:
     """Doubt a line that cannot be followed without what is trapped, which has run. `was`: what the line had done before
     that; `after` is None where the shell has ended."""
-    now = marks(record, settings)
-    if trap.between and now.places > was.places:
-        record.doubt("what is trapped moves files, or links to them, under what runs behind it")
-    commands = record.commands[was.commands :]
-    traced = _traced(record.commands)
-    if trap.between and any(map(_prints, commands)) and ("T" in traced or ("E" in traced and record.fresh.some)):
-        record.doubt("what is trapped prints into what is substituted")
-    if not trap.between or after is None:
+    if not trap.between:
         return
+    now, commands = marks(record, settings), record.commands[was.commands :]
+    if now.places > was.places:
+        record.doubt("what is trapped moves files, or links to them, under what runs behind it")
+    traced = _traced(record.commands)
+    # what fails in a substitution prints nothing that is known, but for a name that is perhaps not made
+    if any(map(_prints, commands)) and ("T" in traced or ("E" in traced and record.fresh.some)):
+        record.doubt("what is trapped prints into what is substituted")
     # the value alone does not tell: what the line assigns is not known there, and may be set to what is not
-    if now.sets > was.sets or _switched(commands) or _changed(before, after):
+    if after is not None and (now.sets > was.sets or _switched(commands) or _changed(before, after)):
         record.doubt("what is trapped changes the shell that goes on behind it")
 
 
