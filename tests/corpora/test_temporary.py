@@ -90,6 +90,16 @@ def test_no_attack_is_left_to_go_ahead():
     assert len({line.command for line in LINES}) == len(LINES) >= 120
 
 
+def test_a_relative_name_is_taken_as_it_is_printed():
+    """It lies where the shell stood, and to another directory it means another file."""
+    _, facts = judge('t=$(mktemp -d XXXX) && rm -r "$t"; cd src && ls "$t"', Isolation.NONE)
+    found = {(path.access.value, path.resolved, "fresh" in path.categories) for path in facts.paths if path.raw == "$t"}
+    assert found == {
+        ("delete", "/home/user/ws/XXXXXX001", True),
+        ("list", "/home/user/ws/src/XXXXXX001", False),
+    }
+
+
 @pytest.mark.parametrize("kind", MARKS)
 def test_probes_of_what_is_proven_of_temporary_names(kind):
     lines = [Line(kind=kind, mark=MARKS[kind], command=command) for command in PROBES[kind]]
@@ -132,8 +142,12 @@ def test_names_are_of_letters_that_the_line_does_not_hold():
         f"t=$(mktemp {'XXXa' * 15_000})",
         f"t=$(mktemp -d); ls {'$t' * 20_000}",
         "t=$(mktemp -d); echo " + '"$t" ' * 8_000,
+        "t=$(mktemp -d) || exit; s=' y z '; echo " + "$t$s" * 3_900,
+        ";".join(f"t{i}=$(mktemp -d); trap 'rm \"$t{i}\" {i}' EXIT" for i in range(8)) + ";x=$(mktemp)" * 900,
+        "t=$(mktemp -d) || exit; rm " + '"$t"/.' + "[!.]" * 3_000,
+        "; ".join(f"f{i}() {{ f{i + 1} $t; f{i + 1} $t; }}" for i in range(12)) + "; f12() { :; }; t=`mktemp`; f0",
     ],
-    ids=["one run", "many runs", "one word", "many words"],
+    ids=["one run", "many runs", "one word", "many words", "words of one", "traps", "brackets", "functions"],
 )
 def test_long_lines_are_read_in_steps_that_grow_with_them(command):
     """Squares of these lengths would be 10**9 steps: nothing is timed, the suite's own limit is met or it is not."""

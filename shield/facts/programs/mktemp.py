@@ -19,12 +19,13 @@ _FLAGS = regex(r"-[dqut]+")
 
 
 class Template(NamedTuple):
-    """`folder`: the directory as it is written, None for the one of temporary files. `start` and `end`: the name around
-    what is chosen by chance."""
+    """`folder`: the directory as it is written, empty where none is, None for the one of temporary files. `start` and
+    `end`: the name around what is chosen by chance. `holds`: a folder is made, no file."""
 
     folder: str | None
     start: str
     end: str
+    holds: bool = False
 
     @property
     def path(self) -> str:
@@ -33,7 +34,8 @@ class Template(NamedTuple):
 
 
 def template_of(words: Sequence[str], platform: str) -> Template | None:
-    """What `mktemp words…` makes; None where it makes nothing (`-u`), fails, or is not understood."""
+    """What `mktemp words…` makes; None where it makes nothing (`-u`), fails, or is not understood, and where what it
+    prints ends otherwise than the name: a substitution takes newlines off its end."""
     letters, folder, suffix, names = _parted(words)
     if names is None or "u" in letters or len(names) > 1:
         return None
@@ -44,7 +46,6 @@ def template_of(words: Sequence[str], platform: str) -> Template | None:
         return None
     if names and folder is None and "t" not in letters and "T" not in letters:
         folder, name = posixpath.split(name)
-        folder = folder or "."
     elif name.startswith("/") or ("t" in letters and "/" in name):
         return None  # it fails
     elif "t" in letters:
@@ -52,13 +53,14 @@ def template_of(words: Sequence[str], platform: str) -> Template | None:
     lead, _, last = name.rpartition("/")
     end = last.rfind("X") + 1
     start = len(last[:end].rstrip("X"))
-    if end - start < _LEAST or "/" in (suffix or ""):
+    tail = last[end:] + (suffix or "")
+    if end - start < _LEAST or "/" in tail or tail.endswith("\n"):
         return None
     if lead:
         if folder is None:
             return None
         folder = posixpath.join(folder, lead)
-    return Template(folder, last[:start], last[end:] + (suffix or ""))
+    return Template(folder, last[:start], tail, holds="d" in letters)
 
 
 def _parted(words: Sequence[str]) -> tuple[set[str], str | None, str | None, list[str] | None]:

@@ -17,6 +17,7 @@ from shield.facts.shell.record import Record
 from shield.facts.shell.scopes import left, with_given
 from shield.facts.shell.scripted import Scripted
 from shield.facts.shell.state import State, join
+from shield.facts.shell.traps import at_end
 from shield.types import Dynamic, Origin, PathFact, RunsCode
 
 __all__ = ["Calls"]
@@ -135,7 +136,7 @@ class Calls:
             inner = self._nested.follow(nested, call, state, frame)
             done = inner if not nested.fresh else done
         touched = self._record.touched
-        if reading.reshapes and not (touched.nothing and self._copies(self._record.paths[first:last], at)):
+        if reading.reshapes and not (touched.count == 0 and self._copies(self._record.paths[first:last], at)):
             touched.add(called.name, self._record.paths[first:last])
             if called.name == "git":
                 touched.trees(called.name, state.bases)
@@ -159,9 +160,9 @@ class Calls:
         """What it does to the shell itself."""
         words = call.words[1:]
         if name == "trap":
-            self._trapped(words, state)
+            self._trapped(words, state, frame)
         for word in words if name == "unset" else ():
-            self._walk.noted(word.text, "")
+            self._walk.unset(word.text)
         done = carry_out(name, words, call.given, state, self._record.place, self._walk.shell(frame), frame)
         if name in _STEERING and done.success is not None:
             self._walk.been(done.success)
@@ -172,10 +173,11 @@ class Calls:
             state.fed |= call.fed.stdin
         return done
 
-    def _trapped(self, words: tuple[Value, ...], state: State) -> None:
+    def _trapped(self, words: tuple[Value, ...], state: State, frame: Frame) -> None:
         operands = [word for word in words if not (word.fixed and word.text in ("-l", "-p", "--"))]
         if len(operands) > 1 and operands[0].fixed and operands[0].text not in ("", "-"):
-            self._walk.trapped(operands[0].text, state)
+            within = frame.beside or len(frame.via) > len(frame.calls)
+            self._walk.trapped(operands[0].text, state, between=within or not at_end(operands[1:]))
 
 
 def _merge(reading: Reading, other: Reading) -> None:

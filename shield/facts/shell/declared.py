@@ -94,8 +94,9 @@ def _attributes(variable: str, flags: str, state: State) -> None:
         state.attributes[variable] = Attribute.CHANGED
 
 
-def unset(words: tuple[Value, ...], state: State, place: Place) -> None:
-    """`unset words…`: variables are gone, functions may be."""
+def unset(words: tuple[Value, ...], state: State, place: Place, frame: Frame) -> None:
+    """`unset words…`: variables are gone, functions may be. In a function another variable by that name may be seen
+    again, which a function that called this one hid by its own."""
     for word in words:
         if word.fixed and word.text in ("-v", "-f", "--"):
             continue
@@ -104,7 +105,8 @@ def unset(words: tuple[Value, ...], state: State, place: Place) -> None:
             state.doubt("`unset` of what is not a plain name")
             continue
         state.variables[match[1]] = None
-        if match[1] not in state.functions and state.attributes.get(match[1]) is None:
+        hidden = bool(frame.calls) and match[1] not in state.locals
+        if not hidden and match[1] not in state.functions and state.attributes.get(match[1]) is None:
             del state.variables[match[1]]
             state.gone |= {match[1]}
         if match[1] == "IFS" or (match[1] in place.env and influence(match[1]) is Influence.CODE):

@@ -56,7 +56,7 @@ def carry_out(
         case "export" | "declare" | "typeset" | "local" | "readonly":
             declare(name, words, given, state, shell, frame)
         case "unset":
-            unset(words, state, place)
+            unset(words, state, place, frame)
         case "source" | ".":
             _source(words, state, place, shell)
         case "let":

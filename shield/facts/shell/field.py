@@ -84,7 +84,7 @@ class Fields:
         self._globs = globs
         self._done: list[_Field] = []
         self._open = _Field()
-        self._fresh: list[str] = []  # letters of what the line makes anew
+        self._fresh: dict[str, None] = {}  # letters of what the line makes anew
         self._lost: str | None = None  # what was perhaps not made,
         self._without: Fields | None = None  # and the words as they then are
         self.source: str | None = None
@@ -146,7 +146,7 @@ class Fields:
         if without is not None:
             without.expanded(found.path if found.lost is None else found.lost, quoted=quoted)
         self.expanded(found.path, quoted=quoted)
-        self._fresh.append(found.chance)
+        self._fresh[found.chance] = None
         self._without = without
 
     def unknown(self, source: str, *, quoted: bool, seen: str = "") -> None:

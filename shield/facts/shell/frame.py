@@ -38,7 +38,8 @@ class Frame(NamedTuple):
     is known; `opened`: the file that it is, resolved; `names`: the names of files that are listed there; `numbers`:
     integers are, zero or more; `whole`: no other command reads of it. `functions`: whether a name may be a function.
     `calls`: the functions that it is in; `told`: what the line sets that it may have in its environment, where that is
-    known. `lost`: something was not made that its words name. `tried`: what fails in it does not end the shell."""
+    known. `lost`: something was not made that its words name. `tried`: what fails in it does not end the shell.
+    `beside`: it is in a subshell."""
 
     via: tuple[str, ...] = ()
     depth: int = 0
@@ -58,10 +59,11 @@ class Frame(NamedTuple):
     told: Mapping[str, str] = MappingProxyType({})
     lost: bool = False
     tried: bool = False
+    beside: bool = False
 
     def apart(self) -> "Frame":
         """In a subshell: no jump leaves it."""
-        return self._replace(loop=None, body=None) if self.loop is not None or self.body is not None else self
+        return self._replace(loop=None, body=None, beside=True)
 
 
 class Done(NamedTuple):
@@ -132,10 +134,10 @@ class Walk(Protocol):
 
     def bare(self, reading: Reading, state: State, frame: Frame, fed: Fed | None = None) -> None: ...
 
-    def trapped(self, script: str, state: State) -> None: ...
+    def trapped(self, script: str, state: State, *, between: bool) -> None: ...
 
     def shaken(self, state: State) -> None: ...
 
-    def noted(self, name: str, content: Content) -> None: ...
+    def unset(self, name: str) -> None: ...
 
     def been(self, state: State) -> None: ...

@@ -4,6 +4,7 @@ Such a name stands in words and paths with letters of its own in place of those 
 the line does not hold. Nobody could have put anything there, so what lies there is the line's own.
 """
 
+import posixpath
 from collections.abc import Iterable
 from itertools import count
 
@@ -29,6 +30,7 @@ class FreshNames:
         self._chance = next(run for n in count(6) if (run := "X" * n + "0") not in text)
         self._made: dict[int, tuple[Command, Fresh]] = {}  # by the node, which is kept so that its number stays its own
         self._stems: set[str] = set()
+        self._folders: set[str] = set()
 
     def of(self, node: Command, command: CommandFact, base: str | None) -> Fresh | None:
         """The name that `mktemp` prints, which stands at `node`; None where that is not known. `base`: the directory it
@@ -41,19 +43,22 @@ class FreshNames:
         template = template_of(command.argv[1:], self._place.platform)
         if template is None:
             return None
-        folder = template.folder or self._folder()
+        folder = self._folder() if template.folder is None else template.folder
         if not folder.startswith("/") and base is None:
             return None
         known = self._made.get(id(node))
         chance = f"{self._chance}{len(self._made) + 1:02}" if known is None else known[1].chance
-        name = f"{folder}/{template.start}{chance}"
+        # as it is printed: elsewhere a relative name is that of another file, and with a dash in front an option
+        name = posixpath.join(folder, f"{template.start}{chance}")
         found = resolve_path(
             name if folder.startswith("/") else f"./{name}", self._place, base=base, expand_tilde=False
         )
         if found.path is None or found.exists or not found.path.endswith(f"/{template.start}{chance}"):
             return None
         self._stems.add(found.path)
-        fresh = Fresh(path=f"{found.path}{template.end}", chance=chance, lost=None if self._sure else "")
+        if template.holds:
+            self._folders.add(f"{found.path}{template.end}")
+        fresh = Fresh(path=f"{name}{template.end}", chance=chance, lost=None if self._sure else "")
         self._made[id(node)] = (node, fresh)
         return fresh
 
@@ -62,9 +67,14 @@ class FreshNames:
         confined = self._place.isolation is Isolation.CONFINED
         return _FOLDER if confined else self._place.env.get("TMPDIR") or _FOLDER
 
-    def is_made(self, path: str) -> bool:
-        """Whether an absolute path is just what was made."""
-        return any(path == fresh.path for _, fresh in self._made.values())
+    @property
+    def some(self) -> bool:
+        """Whether `mktemp` made any."""
+        return bool(self._made)
+
+    def is_folder(self, path: str) -> bool:
+        """Whether an absolute path is just a folder that `mktemp -d` made."""
+        return path in self._folders
 
     def holds(self, path: str) -> bool:
         """Whether an absolute path is such a name, or lies beneath or beside it under the same letters."""

@@ -10,7 +10,7 @@ from shield.facts.place import Place
 from shield.facts.programs.reading import Value
 from shield.regex import regex
 
-__all__ = ["Matches", "directory_of", "fixed_directory", "may_be_option", "superset"]
+__all__ = ["Matches", "climbs", "directory_of", "fixed_directory", "may_be_option", "superset"]
 
 _MAX_MATCHES = 64
 _MAX_ENTRIES = 4096
@@ -18,6 +18,7 @@ _ESCAPED = regex(r"\[([*?\[\\])\]")
 _BRACKET = regex(r"\[[!^]?+\]?+[^\[\]\\]*+\]")
 _OPTION = regex(r"--[A-Za-z0-9\-]+=")
 _SPECIAL = regex(r"[*?\[]")
+_NOT_PARENT = (".[!.]", ".[^.]")
 
 Matches = tuple[str, ...] | None
 
@@ -62,6 +63,14 @@ def superset(pattern: str, place: Place, base: str | None, *, dots: bool = True)
     except FileSystemUnknownError:
         return None
     return tuple(found)
+
+
+def climbs(pattern: str) -> bool:
+    """Whether a part of the pattern is `..` or may match it, as `.*` does before bash 5.2."""
+    return any(
+        part.startswith(".") and not part.startswith(_NOT_PARENT) and _component(part).fullmatch("..") is not None
+        for part in pattern.split("/")
+    )
 
 
 def may_be_option(pattern: str, place: Place, base: str | None) -> bool:

@@ -38,7 +38,7 @@ from shield.facts.shell.simple import Simples, reads_nothing_else
 from shield.facts.shell.state import State, join
 from shield.facts.shell.tilde import Mode
 from shield.facts.shell.touched import rewritten
-from shield.facts.shell.traps import later
+from shield.facts.shell.traps import Trap, behind, later, marks
 from shield.facts.shell.variables import OWN_VARIABLES, Content, Number
 from shield.types import CommandFact, HostFact, Operation, PathFact
 
@@ -65,7 +65,7 @@ class Line:
         self._simples = Simples(self, self._record, self._settings, self._calls)
         self._control = Control(self)
         self._outputs = Outputs(self, self._record)
-        self._traps: dict[str, State] = {}  # with what held when it was trapped
+        self._traps: dict[str, Trap] = {}
         self._ever: State | None = None  # what held at any time
 
     @property
@@ -108,8 +108,8 @@ class Line:
         linked = cwd is not None and resolve_path(cwd, self.place, base=None, expand_tilde=False).path != cwd
         state = State(variables, (cwd,), linked, self._record.doubts)
         frame = Frame(piped=self._stdin is not None)
+        self.been(state)
         try:
-            self.been(state)
             self.text(text, state, frame)
             self._follow_traps(frame)
         except TooMuchError as error:
@@ -126,12 +126,11 @@ class Line:
                 return
             if not known or seen is None:
                 return
-            for text in known:
-                self.text(
-                    text,
-                    later(seen, self._traps[text], self._settings, self.place.env),
-                    frame._replace(via=(*frame.via, "trap")),
-                )
+            for text, trap in tuple(self._traps.items()):
+                before = later(seen, trap.held, self._settings, self.place.env)
+                was = marks(self._record, self._settings)
+                done = self.text(text, before.copy(), frame._replace(via=(*frame.via, "trap")))
+                behind(trap, before, done.either, was, self._record, self._settings)
             # What one of them changes, is there for the others, and for itself the next time; and what it traps, such
             # as a shell that it starts does, runs in its turn.
             if self._ever == seen and len(self._traps) == len(known):
@@ -153,15 +152,16 @@ class Line:
             line.doubt(str(error))
         return line._record
 
-    def trapped(self, script: str, state: State) -> None:
-        self._traps[script] = join(self._traps.get(script), state.copy()) or state
+    def trapped(self, script: str, state: State, *, between: bool) -> None:
+        known = self._traps.get(script, Trap(state, between))
+        self._traps[script] = Trap(join(known.held, state.copy()) or state, known.between or between)
 
     def shaken(self, state: State) -> None:
         state.shake()
         self._settings.shake()
 
-    def noted(self, name: str, content: Content) -> None:
-        self._settings.note(name, content)
+    def unset(self, name: str) -> None:
+        self._settings.unset(name)
 
     def been(self, state: State) -> None:
         now = state.copy()

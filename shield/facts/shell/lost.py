@@ -5,7 +5,7 @@ from itertools import combinations
 
 from shield.facts.programs.reading import Reading, Value
 from shield.facts.shell.frame import Done, Frame
-from shield.facts.shell.grammar.script import AndOr, PartKind, Simple, Test, Word, literal
+from shield.facts.shell.grammar.script import AndOr, Condition, PartKind, Simple, Test, Word, literal
 from shield.facts.shell.state import State
 from shield.facts.shell.variables import Fresh
 from shield.types import Access, CommandFact, Dynamic, Origin, PathFact
@@ -15,7 +15,7 @@ __all__ = ["ends_here", "made_anew", "made_or_not", "nameless", "proven", "whole
 # They hand a name on as it is: an empty one is that of no file, and an error (path_resolution(7)).
 _KERNEL_TEXT = """
 cat chmod cmp comm cp cut diff du egrep expand fgrep file find fold grep head install jq ln ls md5sum mkdir mkfifo mv nl
-paste readlink rm rmdir sed sha1sum sha256sum sha512sum shred sort split stat tac tail tee touch tr truncate uniq unlink
+paste readlink rm rmdir sed sha1sum sha256sum sha512sum shred sort stat tac tail tee touch tr truncate uniq unlink
 wc
 """
 _KERNEL = frozenset(_KERNEL_TEXT.split())
@@ -26,6 +26,7 @@ _ENDING = frozenset(("[", "cd", "mkdir", "test"))
 # Tests that nothing passes, and the one that only nothing does.
 _TELLING = frozenset(("-d", "-e", "-f", "-n", "-r", "-s", "-w", "-x", "-z"))
 _MAX_LOST = 3
+_STILL = (PartKind.LITERAL, PartKind.VARIABLE)
 
 
 def made_or_not(node: Simple, state: State) -> Done:
@@ -33,6 +34,8 @@ def made_or_not(node: Simple, state: State) -> Done:
     last = node.assignments[-1] if node.assignments else None
     if last is None or not last.plain or last.append or last.index is not None or last.items is not None:
         return Done(state, state)
+    if any(part.kind not in _STILL for each in node.redirects for part in each.target):
+        return Done(state, state)  # what is substituted there comes last
     found = state.variables.get(last.name)
     own = bool(last.value) and any(part.kind is PartKind.SUBSTITUTION for part in last.value)
     others = sum(part.kind is not PartKind.LITERAL for part in last.value)
@@ -70,37 +73,56 @@ def _is_empty(value: Value | None) -> bool:
 def proven(node: Simple, state: State, done: Done) -> Done:
     """After `[ -n "$t" ]`, `[ -d "$t" ]`: if that succeeds, what `t` names was made: the empty name is of nothing."""
     texts = [literal(word) for word in node.words]
-    if (
-        len(texts) < 3
-        or texts[0] in state.functions
-        or texts
-        not in (
-            ["test", texts[1], None],
-            ["[", texts[1], None, "]"],
-        )
-    ):
+    if not texts or texts[0] in state.functions or not (texts[0] == "test" or (texts[0] == "[" and texts[-1] == "]")):
         return done
-    return _told(texts[1] or "", _named(node.words[2], quoted=True), state, done)
+    words = node.words[1:] if texts[0] == "test" else node.words[1:-1]
+    negated = literal(words[0]) == "!" if len(words) == 3 else False
+    *asked, named = words[1:] if negated else words or ((),)
+    if len(asked) > 1:
+        return done
+    operator = literal(asked[0]) if asked else "-n"
+    there, gone = _telling(operator or "", _named(named, quoted=True))
+    return _told(gone, there, state, done) if negated else _told(there, gone, state, done)
 
 
-def _told(operator: str, name: str, state: State, done: Done) -> Done:
-    found = state.variables.get(name)
-    if not isinstance(found, Fresh) or found.lost != "" or operator not in _TELLING:
-        return done
-    sides = []
-    for end, there in ((done.success, operator != "-z"), (done.failure, operator == "-z")):
-        side = end.copy() if end is not None and there else end
-        if side is not None and there:
-            side.variables[name] = found._replace(lost=None)
-        sides.append(side)
-    return Done(*sides)
+def _telling(operator: str, name: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The names of something where a test of this one succeeds, and where it fails."""
+    names = frozenset((name,)) if name and operator in _TELLING else frozenset[str]()
+    return (frozenset(), names) if operator == "-z" else (names, frozenset())
+
+
+def _told(there: frozenset[str], gone: frozenset[str], state: State, done: Done) -> Done:
+    """`there`: variables that name something where the test succeeds; `gone`: where it fails."""
+    return Done(*(_made_sure(names, state, end) for names, end in ((there, done.success), (gone, done.failure))))
+
+
+def _made_sure(names: frozenset[str], state: State, end: State | None) -> State | None:
+    """The end of a test where what these name is there: made, unless they may name something else, too."""
+    found = [(name, state.variables.get(name)) for name in names]
+    sure = {name: each._replace(lost=None) for name, each in found if isinstance(each, Fresh) and each.lost == ""}
+    if end is None or not sure:
+        return end
+    side = end.copy()
+    side.variables.update(sure)
+    return side
 
 
 def told_condition(node: Test, state: State, done: Done) -> Done:
-    """The same after `[[ -d $t ]]`."""
-    condition = node.condition
-    name = _named(condition.words[0], quoted=False) if len(condition.words) == 1 else ""
-    return _told(condition.operator, name, state, done)
+    """The same after `[[ -n $t && -d $t ]]`."""
+    return _told(*_of_condition(node.condition), state, done)
+
+
+def _of_condition(condition: Condition) -> tuple[frozenset[str], frozenset[str]]:
+    if not condition.conditions:
+        name = _named(condition.words[0], quoted=False) if len(condition.words) == 1 else ""
+        return _telling(condition.operator, name)
+    sides = [_of_condition(each) for each in condition.conditions]
+    there, gone = [side[0] for side in sides], [side[1] for side in sides]
+    if condition.operator == "!":
+        return gone[0], there[0]
+    if condition.operator == "&&":
+        return frozenset().union(*there), frozenset.intersection(*gone)
+    return frozenset.intersection(*there), frozenset().union(*gone)
 
 
 def _named(word: Word, *, quoted: bool) -> str:

@@ -6,7 +6,7 @@ from functools import reduce
 from shield.facts.programs.listing import filtered, split_up
 from shield.facts.programs.reading import Listing
 from shield.facts.shell.frame import Frame, Walk
-from shield.facts.shell.grammar.script import MAX_DEPTH, AndOr, Command, Part, Simple, literal
+from shield.facts.shell.grammar.script import MAX_DEPTH, AndOr, Command, Function, Group, Part, Simple, literal
 from shield.facts.shell.printed import printed, thinned
 from shield.facts.shell.record import Record
 from shield.facts.shell.simple import reads_nothing_else
@@ -47,15 +47,25 @@ class Outputs:
 
     def printed(self, stage: Command, seen: int, state: State) -> Content:
         """What a command printed that was listed since `seen`, if it was the only one."""
-        if not isinstance(stage, Simple) or not stage.words or len(self._record.commands) != seen + 1:
+        if not isinstance(stage, Simple) or not stage.words:
             return None
+        if len(self._record.commands) != seen + 1:
+            return self._by_function(stage, seen, state)
         bodies = [literal(node.target) for node in stage.redirects if node.op.startswith("<<")]
         fed = bodies[0] if len(bodies) == 1 == len(stage.redirects) else None
         command, base = self._record.commands[seen], state.standing()
-        here = state.bases[0] if len(state.bases) == 1 else None
-        made = self._record.fresh.of(stage, command, here)
+        made = self._record.fresh.of(stage, command, _here(state))
         standing = base if isinstance(base, str) else None
         return made or printed(command, fed=fed, base=standing, path=state.variables.get("PATH"))
+
+    def _by_function(self, stage: Simple, seen: int, state: State) -> Content:
+        """What `mk` prints after `mk() { mktemp -d /tmp/x.XXXX; }`."""
+        inner = _only(state.functions.get(literal(stage.words[0]) or "", ()))
+        commands = self._record.commands[seen:]
+        plain = not stage.redirects and not stage.assignments
+        if inner is None or not plain or len(commands) != 2 or commands[0].origin is not Origin.FUNCTION:
+            return None
+        return self._record.fresh.of(inner, commands[1], _here(state))
 
     def listed(self, part: Part) -> Listing | None:
         """The names that a substitution prints, if it was followed last and prints these alone."""
@@ -75,8 +85,7 @@ class Outputs:
         negated = any(pipeline.negated for pipeline in item.pipelines)
         if negated or set(item.operators) != {"||"} or not len(stages) == len(item.pipelines) == len(commands):
             return None
-        here = state.bases[0] if len(state.bases) == 1 else None
-        made = [self._record.fresh.of(*each, here) for each in zip(stages, commands, strict=True)]
+        made = [self._record.fresh.of(*each, _here(state)) for each in zip(stages, commands, strict=True)]
         folders = {each and posixpath.dirname(each.path) for each in made}
         return made[0] if None not in folders and len(folders) == 1 else None
 
@@ -113,3 +122,20 @@ class Outputs:
         if output is None and len(facts) == seen + len(stages):
             output = reduce(thinned, facts[seen + 1 :], printed(facts[seen], fed=None, base=None))
         return None if isinstance(output, str) else output
+
+
+def _here(state: State) -> str | None:
+    """Where the shell surely stands."""
+    return state.bases[0] if len(state.bases) == 1 else None
+
+
+def _only(bodies: tuple[Function | None, ...]) -> Simple | None:
+    """The one command that a function is, which runs in any case and says how the function ends."""
+    body = bodies[0].body if len(bodies) == 1 and bodies[0] is not None else None
+    lists = body.script.lists if isinstance(body, Group) and not body.redirects else ()
+    if len(lists) != 1 or lists[0].background or len(lists[0].pipelines) != 1:
+        return None
+    pipeline = lists[0].pipelines[0]
+    only = pipeline.stages[0]
+    alone = len(pipeline.stages) == 1 and not pipeline.negated and isinstance(only, Simple) and bool(only.words)
+    return only if alone and isinstance(only, Simple) else None

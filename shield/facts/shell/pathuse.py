@@ -8,7 +8,7 @@ from shield.facts.filesystem import FileKind
 from shield.facts.paths import path_fact, resolve_path
 from shield.facts.place import Place
 from shield.facts.programs.reading import PathUse, Value
-from shield.facts.shell.glob import fixed_directory, superset
+from shield.facts.shell.glob import climbs, fixed_directory, superset
 from shield.regex import regex
 from shield.types import Access, PathFact
 
@@ -157,7 +157,7 @@ def _one(value: Value, access: Access, place: Place, base: str | None, recursive
 def _glob(value: Value, access: Access, place: Place, base: str | None, recursive: bool, source: str) -> list[PathFact]:
     """The directory that all matches lie in, and each match; all beneath the directory where they are not known."""
     assert value.pattern is not None
-    if value.fresh and ".." in value.pattern.split("/"):
+    if value.fresh and climbs(value.pattern):
         return _one(Value(text=value.text, known=False), access, place, base, recursive, source)
     # Of what the line makes anew nothing is there yet.
     found = None if value.fresh else superset(value.pattern, place, base)

@@ -131,9 +131,11 @@ class Record:
         self.unread.extend(reading.unread)
 
     def _stands(self, fact: PathFact) -> bool:
-        """Whether it is just what the line made anew: nothing puts another in its place but who deletes it first."""
+        """Whether it is just a folder that the line made anew: nothing puts a link in its place but who deletes it
+        first, as `ln -f` does with a file."""
         path = fact.resolved
-        return path is not None and "fresh" in fact.categories and self.fresh.is_made(path) and not self.led.gone(path)
+        made = path is not None and "fresh" in fact.categories and self.fresh.is_folder(path)
+        return made and not self.led.gone(f"{path}")
 
     def filled(self) -> None:
         """Mark what the line makes anew where it puts something there that the project's own code does not."""

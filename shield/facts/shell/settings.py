@@ -1,5 +1,6 @@
 """Assignments: what a variable becomes, and what that changes in how the rest of the line runs."""
 
+from collections import Counter
 from functools import reduce
 
 from shield.facts.paths import resolve_path
@@ -32,6 +33,7 @@ _FREE = frozenset(("REPLY", "MAPFILE", "OPTARG", "COLUMNS", "LINES", "HOSTNAME",
 _COUNTERS = frozenset(("SECONDS", "RANDOM", "OPTIND", "OPTERR"))
 _SYSTEM_PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
 _DEFAULT_IFS = " \t\n"
+_MAX_NOTED = 32  # contents of one variable that are kept apart
 
 
 class Settings:
@@ -41,24 +43,38 @@ class Settings:
         self._place = place
         self.assigned: set[str] = set()
         self._noted: dict[str, list[Content]] = {}
-        self._shaken = False
+        self._times: Counter[str] = Counter()
+        self.shakes = 0  # how often something ran that may have assigned whatever it likes
+        self.sets = 0  # how often a variable was set, or unset, that is not a function's own
 
     def note(self, name: str, content: Content) -> None:
         """A variable held this at some time."""
+        self._times[name] += 1
         noted = self._noted.setdefault(name, [])
-        if content not in noted:
+        if len(noted) <= _MAX_NOTED and content not in noted:
             noted.append(content)
 
     def shake(self) -> None:
         """Something ran that may have assigned whatever it likes."""
-        self._shaken = True
+        self.shakes += 1
+
+    def unset(self, name: str) -> None:
+        """A variable, or the function by this name, is gone."""
+        self.sets += 1
+        self.note(name, "")
+
+    def may_lack(self, name: str) -> bool:
+        """Whether something may have unset the function by this name; `unset` takes variables, too."""
+        noted = self._noted.get(name, [])
+        return self.shakes > 0 or len(noted) > _MAX_NOTED or "" in noted
 
     def ever(self, name: str, held: Content) -> Content:
-        """What a variable may hold after it held `held`, at any time and whatever way the line goes."""
+        """What a variable may hold after it held `held`, at any time and whatever way the line goes. What made it fails
+        perhaps where it runs again."""
         noted = self._noted.get(name, [])
-        if self._shaken:
+        if self.shakes or len(noted) > _MAX_NOTED:
             return None
-        return held if len(noted) <= 1 else reduce(united, noted, held)
+        return held if self._times[name] <= 1 else reduce(united, noted, held)
 
     def value(self, assignment: Assignment, state: State, shell: Shell) -> Content:
         """What an assignment gives its variable, old content taken into account."""
@@ -122,6 +138,7 @@ class Settings:
     def assign(self, name: str, content: Content, state: State) -> None:
         """A variable of the shell itself; exported already if the environment has it."""
         self.assigned.add(name)
+        self.sets += name not in state.locals
         self.note(name, content)
         attribute = state.attributes.get(name)
         if attribute is Attribute.CHANGED:

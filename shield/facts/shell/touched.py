@@ -30,9 +30,9 @@ class Touched:
         self._places: dict[str, str] = {}
 
     @property
-    def nothing(self) -> bool:
-        """Whether no command was one of those."""
-        return not self._places
+    def count(self) -> int:
+        """How many places these are."""
+        return len(self._places)
 
     def add(self, name: str, facts: Iterable[PathFact]) -> None:
         for fact in facts:

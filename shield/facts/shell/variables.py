@@ -56,9 +56,9 @@ class Token(NamedTuple):
 
 
 class Fresh(NamedTuple):
-    """The name of what the line makes anew, or of what lies beneath or beside it. `path`: absolute, with letters of its
-    own, `chance`, in place of those that are chosen by chance, so it equals no text. `lost`: the text that it is
-    instead where nothing could be made, None where it surely was."""
+    """The name of what the line makes anew, or of what lies beneath or beside it. `path`: as it is written, with
+    letters of its own, `chance`, in place of those that are chosen by chance, so it equals no text. `lost`: the text
+    that it is instead where nothing could be made, None where it surely was."""
 
     path: str
     chance: str
