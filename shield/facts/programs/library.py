@@ -23,7 +23,7 @@ __all__ = ["Library", "load_models", "models"]
 
 _MODES_TEXT = "leading words digits tree steady bundle open verbs shared params response elsewhere"
 _MODES = frozenset(_MODES_TEXT.split())
-_TEXTS_TEXT = "does flags recursive tells first rest last default fewer runs_code ends asks mode special same"
+_TEXTS_TEXT = "does flags recursive tells helps first rest last default fewer runs_code ends asks mode special same"
 _TEXTS = frozenset(_TEXTS_TEXT.split())
 _TABLES = frozenset(("values", "optional", "adds", "runs", "questions"))
 _ENTRIES = frozenset(("subcommands", "choices"))
@@ -128,10 +128,10 @@ def load_models(text: str, source: str) -> Mapping[str, Model]:
         data = yaml.load(text, Loader=yaml.CSafeLoader)
     except yaml.YAMLError as error:
         raise ValueError(f"{source}: no YAML: {error}") from error
-    return MappingProxyType(_entries(data, source, NO_OPTIONS))
+    return MappingProxyType(_entries(data, source, NO_OPTIONS, frozenset()))
 
 
-def _entries(data: object, source: str, shared: Mapping[str, Option]) -> dict[str, Model]:
+def _entries(data: object, source: str, shared: Mapping[str, Option], helps: frozenset[str]) -> dict[str, Model]:
     if not isinstance(data, dict):
         raise ValueError(f"{source}: not a mapping")
     found: dict[str, Model] = {}
@@ -148,13 +148,17 @@ def _entries(data: object, source: str, shared: Mapping[str, Option]) -> dict[st
         for name in names.split():
             if name in found:
                 raise ValueError(f"{source}: `{name}` is described twice")
-            model = _model(name, entry, f"{source}: {names}", shared) if model is None else replace(model, name=name)
+            model = (
+                _model(name, entry, f"{source}: {names}", shared, helps) if model is None else replace(model, name=name)
+            )
             found[name] = model
     return found
 
 
-def _model(name: str, entry: dict[str, Any], source: str, shared: Mapping[str, Option]) -> Model:
+def _model(name: str, entry: dict[str, Any], source: str, shared: Mapping[str, Option], helps: frozenset[str]) -> Model:
     _check(entry, source)
+    # what a pattern stands for may be anything, and hand the word on
+    helps = frozenset() if "*" in name else helps | frozenset(entry.get("helps", "").split())
     mode = set(entry.get("mode", "").split())
     if "subcommands" in entry and "open" not in mode:
         mode.add("leading")  # what follows a subcommand is its own to read
@@ -170,7 +174,7 @@ def _model(name: str, entry: dict[str, Any], source: str, shared: Mapping[str, O
             name=name,
             does=_operations(entry.get("does", "")),
             options=options,
-            tells=frozenset(entry.get("tells", "").split()),
+            tells=frozenset(entry.get("tells", "").split()) | helps,
             first=tuple(Use(use) for use in entry.get("first", "").split()),
             rest=Use(entry.get("rest", "text")),
             last=Use(entry["last"]) if "last" in entry else None,
@@ -180,8 +184,8 @@ def _model(name: str, entry: dict[str, Any], source: str, shared: Mapping[str, O
             asks=entry.get("asks"),
             guarded=_guarded(entry["questions"]) if "questions" in entry else NOBODY,
             special=entry.get("special"),
-            subcommands=MappingProxyType(_entries(sub, source, inner)) if sub is not None else None,
-            choices=MappingProxyType(_entries(choices, source, inner)) if choices is not None else None,
+            subcommands=MappingProxyType(_entries(sub, source, inner, helps)) if sub is not None else None,
+            choices=MappingProxyType(_entries(choices, source, inner, frozenset())) if choices is not None else None,
             **dict.fromkeys(mode, True),
         )
     except ValueError as error:

@@ -9,6 +9,7 @@ blank-separated) to an entry:
     optional:  options whose value may only be joined (`--color=always`, `-i.bak`): {"--color": USE}
     recursive: options that make path operands recursive
     tells:     options and subcommands that, as the only word, make the program tell about itself and end
+    helps:     the same for the program and each of its subcommands: `docker run --help`
     adds:      operations that an option adds: {"-i": write}
     runs:      what kind of code an option makes it run: {"--pre": inline}
     questions: why an option, or an operand by a pattern, leaves the rest to a person: {"--raw *secret*": it shows them}
