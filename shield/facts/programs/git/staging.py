@@ -18,6 +18,7 @@ _PARTS = frozenset({".git", "HEAD", "commondir", "config", "gitdir", "index", "o
 _STAGING_NOTHING = frozenset(
     ("commit", "describe", "diff", "diff-files", "diff-index", "diff-tree", "grep", "push", "rm", "status", "version")
 )
+_OF_TREES = frozenset(("list", "lock", "prune", "remove", "unlock"))
 
 
 def stages(words: tuple[Value, ...], place: Place, bases: tuple[str | None, ...]) -> bool:
@@ -27,6 +28,8 @@ def stages(words: tuple[Value, ...], place: Place, bases: tuple[str | None, ...]
     if verb in STAYING or verb in _STAGING_NOTHING:
         return False
     if verb == "stash" and any(word.fixed and word.text in ("list", "show") for word in words[at + 1 : at + 2]):
+        return False
+    if verb == "worktree" and any(word.fixed and word.text in _OF_TREES for word in words[at + 1 : at + 2]):
         return False
     if verb not in ("add", "stage") or at > 0:
         return True
