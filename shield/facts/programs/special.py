@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from shield.facts.programs.administration import ADMINISTRATION
 from shield.facts.programs.archives import ARCHIVES
+from shield.facts.programs.aws import AWS
 from shield.facts.programs.clients import CLIENTS
 from shield.facts.programs.composed import COMPOSED
 from shield.facts.programs.connected import CONNECTED
@@ -119,6 +120,7 @@ SPECIALS: Mapping[str, Special] = MappingProxyType(
         **_OWN,
         **ADMINISTRATION,
         **ARCHIVES,
+        **AWS,
         **COMPOSED,
         **CONNECTED,
         **EDITORS,

@@ -63,7 +63,8 @@ def test_trees_come_and_go(line):
     ],
 )
 def test_what_comes_in_counts_as_fetched(line):
-    assert goes(line) and not goes(line, confined=False)
+    assert goes(line)
+    assert not goes(line, confined=False)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """`git worktree`: further working trees of a repository (git-worktree(1)).
 
-`add` puts the files of a commit into a new folder, as a checkout does into this one, and runs the same hooks and filters;
-git refuses where anything lies in that folder. `remove` deletes a tree in which nothing is changed or unknown to git,
+`add` puts the files of a commit into a new folder, as a checkout does into this one, and runs the same hooks and
+filters; git refuses where anything lies in that folder. `remove` deletes a tree in which nothing is changed or unknown to git,
 and with it what git is told to ignore; `prune` forgets trees that are gone. Both lose the commits that nothing but a
 tree's own `HEAD` names, and what was begun there and not ended.
 """
@@ -57,13 +57,12 @@ def _add(call: Invocation) -> bool:
 
 def _remove(call: Invocation) -> bool:
     reading, place = call.reading, call.context.place
-    whole = True
     try:
         found = _ours(call)
         for word in call.operands:
             trees = [] if found is None or not word.fixed else list(_meant(found, word.text, place))
-            whole = found is None or len(call.operands) > 1 or not word.fixed or bool(call.arguments.given)
-            whole = whole or not _loses_nothing(found, trees, word, call)
+            plain = len(call.operands) == 1 and word.fixed and not call.arguments.given
+            whole = found is None or not plain or not _loses_nothing(found, trees, word, call)
             reading.path(word, Access.DELETE, recursive=whole)
             for path in trees if whole else ():
                 reading.path(Value(text=path, head=path), Access.DELETE, recursive=True)
@@ -93,7 +92,7 @@ def _loses_nothing(found: Repository, trees: list[str], word: Value, call: Invoc
 
 
 def _prune(call: Invocation) -> bool:
-    """Only what git knows of trees is deleted. Which of them are gone then, earlier commands may change: each counts."""
+    """Only what git knows of trees is deleted. Which are gone then, earlier commands may change: each counts."""
     call.reading.operations.add(Operation.READ)
     if call.arguments.has("-n", "--dry-run"):
         return True
@@ -187,7 +186,7 @@ def _refs(top: str, place: Place) -> list[str]:
 
 
 def _holds_tracked_alone(tree: Repository, place: Place) -> bool:
-    """Whether every file in the tree is one that its index names, and that git looks at: it deletes ignored ones, too."""
+    """Whether its index names every file in the tree, and git looks at each: it deletes ignored ones, too."""
     names = tracked_names(tree.index, "", place)
     if names is None or holds_assumed(tree.index, place):
         return False
