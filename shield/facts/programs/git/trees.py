@@ -1,9 +1,9 @@
 """`git worktree`: further working trees of a repository (git-worktree(1)).
 
 `add` puts the files of a commit into a new folder, as a checkout does into this one, and runs the same hooks and
-filters; git refuses where anything lies in that folder. `remove` deletes a tree in which nothing is changed or unknown to git,
-and with it what git is told to ignore; `prune` forgets trees that are gone. Both lose the commits that nothing but a
-tree's own `HEAD` names, and what was begun there and not ended.
+filters; git refuses where anything lies in that folder. `remove` deletes a tree in which nothing is changed or unknown
+to git, and with it what git is told to ignore; `prune` forgets trees that are gone. Both lose the commits that nothing
+but a tree's own `HEAD` names, and what was begun there and not ended.
 """
 
 import posixpath
