@@ -17,6 +17,7 @@ from shield.facts.programs.file_tools import FILE_TOOLS
 from shield.facts.programs.finders import FINDERS
 from shield.facts.programs.frameworks import FRAMEWORKS
 from shield.facts.programs.git.commands import GIT
+from shield.facts.programs.go_tools import GO_TOOLS
 from shield.facts.programs.interpreters import INTERPRETERS
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.javascript.runners import RUNNERS
@@ -131,6 +132,7 @@ SPECIALS: Mapping[str, Special] = MappingProxyType(
         **FINDERS,
         **FRAMEWORKS,
         **GIT,
+        **GO_TOOLS,
         **INTERPRETERS,
         **LANGUAGE,
         **QUERIES,
