@@ -43,7 +43,7 @@ def world() -> MadeFiles:
     files, kept = DATA["files"], tuple(DATA["committed"].split())
     made = repository({path: text for path, text in files.items() if path.startswith(kept)})
     made = {path: file for path, file in made.items() if path.startswith(".git/")}
-    made |= {path: MadeFile(content=text.encode()) for path, text in files.items()}
+    made |= {path: MadeFile(content=text if isinstance(text, bytes) else text.encode()) for path, text in files.items()}
     made |= {path: MadeFile(symlink=target) for path, target in DATA["links"].items()}
     return MadeFiles(made, home=HOME, cwd=WORKSPACE, programs=INSTALLED | set(DATA["programs"].split()))
 

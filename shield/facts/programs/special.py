@@ -27,6 +27,7 @@ from shield.facts.programs.naming import NAMING
 from shield.facts.programs.packages import PACKAGES
 from shield.facts.programs.pagers import PAGERS
 from shield.facts.programs.patching import PATCHING
+from shield.facts.programs.pictures import PICTURES
 from shield.facts.programs.project import PROJECT
 from shield.facts.programs.pyproject import PYPROJECT
 from shield.facts.programs.queries import QUERIES
@@ -141,6 +142,7 @@ SPECIALS: Mapping[str, Special] = MappingProxyType(
         **PACKAGES,
         **PAGERS,
         **PATCHING,
+        **PICTURES,
         **PROJECT,
         **PYPROJECT,
         **REVEALING,
