@@ -9,7 +9,7 @@ from shield.facts.paths import path_fact, resolve_path
 from shield.facts.place import Place
 from shield.facts.programs.reading import PathUse, Value
 from shield.facts.shell.glob import fixed_directory, superset
-from shield.facts.shell.shaped import pattern_of
+from shield.facts.shell.shaped import may_be, pattern_of
 from shield.regex import regex
 from shield.types import Access, PathFact
 
@@ -164,7 +164,9 @@ def _shaped(
     matches = superset(pattern_of(value), place, base)
     if matches is None:
         return _one(value._replace(sample=""), access, place, base, recursive, source)
-    texts = dict.fromkeys((value.sample, *matches, value.bare or "."))
+    texts = dict.fromkeys((value.sample, *(text for text in matches if may_be(value, text))))
+    if not value.digits:  # what prints nothing leaves nothing
+        texts[value.bare or "."] = None
     facts = [
         path_fact(raw_path(text), access, place, base=base, recursive=recursive, source=source, expand_tilde=False)
         for text in texts

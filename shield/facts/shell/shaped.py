@@ -13,7 +13,7 @@ from shield.facts.programs.reading import PathUse, Value
 from shield.regex import regex
 from shield.types import Access, CommandFact, PathFact
 
-__all__ = ["Shapes", "form_of_date", "pattern_of", "within_folder"]
+__all__ = ["Shapes", "form_of_date", "may_be", "pattern_of", "within_folder"]
 
 # Names there are made by others: processes, open files, devices.
 _ELSEWHERE = regex(r"/+(?:dev|proc|sys)(?:/|\Z)|/\.{1,2}/|\A\.\./")
@@ -56,6 +56,21 @@ def pattern_of(value: Value) -> str:
     folder, slash, name = value.sample.rpartition("/")
     known = [_ACTIVE.sub(r"[\g<0>]", text) for text in (folder, *_UNKNOWN.split(name, maxsplit=1))]
     return f"{known[0]}{slash}{'*'.join(known[1:])}"
+
+
+def may_be(value: Value, path: str) -> bool:
+    """Whether the word may be this one of those that its pattern fits: between what is known stand digits, and signs
+    that its sample has there, or nothing."""
+    name = value.sample.rpartition("/")[2]
+    unknown = _UNKNOWN.search(name)
+    if unknown is None:
+        return True
+    # a file system may take another spelling for the same
+    start, end = name[: unknown.start()].casefold(), name[unknown.end() :].casefold()
+    found = path.rpartition("/")[2].casefold()
+    inner = found[len(start) : len(found) - len(end)]
+    fits = found.startswith(start) and found.endswith(end) and len(found) >= len(start) + len(end)
+    return fits and set(inner) <= {*"0123456789", *unknown[0].casefold()} and bool(inner or not value.digits)
 
 
 class Shapes:
