@@ -30,7 +30,8 @@ _MAX_PICTURES = 200
 _FORMS = r"(?i:png|jpe?g|gif|webp|bmp|tiff?)"
 _NAME = regex(rf"(?:\.{{0,2}}/)?(?:[A-Za-z0-9_.][A-Za-z0-9_. +-]*/)*[A-Za-z0-9_][A-Za-z0-9_. +-]*\.{_FORMS}")
 _PATTERN = regex(r"[A-Za-z0-9_./][A-Za-z0-9_./*?+-]*")
-_FOLDER = regex(r"/?(?:[A-Za-z0-9_.][A-Za-z0-9_.+-]*/?)+")
+_FOLDER = regex(r"/?[A-Za-z0-9_.][A-Za-z0-9_.+-]*(?:/[A-Za-z0-9_.+-]+)*/?")
+_MAX_WORD = 256
 # The first bytes of pictures that are dots and nothing else.
 _DOTS = re.compile(rb"\x89PNG\r\n\x1a\n|\xff\xd8\xff|GIF8[79]a|RIFF....WEBP|BM....\0\0\0\0|II\*\0|MM\0\*", re.DOTALL)
 _NAMES_FILE = re.compile(rb"(?i)[tzi](?:EXt|TXt)profile\0")
@@ -99,7 +100,8 @@ def _pictures(call: Invocation) -> bool:
         name = "convert"
         if words and words[0].fixed and words[0].text in ("identify", "mogrify", "convert"):
             name = words.pop(0).text
-    work = _READERS[name](words, name)
+    short = all(len(word.text) <= _MAX_WORD for word in words)
+    work = _READERS[name](words, name) if short else None
     names = None if work is None or _is_steered(call) else _names(call, work)
     if work is None or names is None or not _hold_dots(call, names):
         call.reading.caution()
