@@ -142,7 +142,8 @@ def _one(value: Value, access: Access, place: Place, base: str | None, recursive
         return [fact if fact.raw == value.shown else replace(fact, raw=value.shown)]
     if value.pattern is not None:
         return _glob(value, access, place, base, recursive, source)
-    if value.sample:
+    # A word that is a number and nothing else may mean anything but a file.
+    if value.sample and value.head:
         return _shaped(value, access, place, base, recursive, source)
     # Where nothing sets the name, `$x/*` is `/*`: to look there is no harm that anybody meant.
     looks = access in (Access.READ, Access.LIST)

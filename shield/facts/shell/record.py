@@ -110,6 +110,9 @@ class Record:
         reading.unread += sorted(behind)
         if not frame.elsewhere:
             for use in reading.paths:
+                if reading.runs is not RunsCode.NONE and use.value.sample:
+                    # what it runs, it may find there: which file that is, matters
+                    use = replace(use, value=use.value._replace(sample=""))  # noqa: PLW2901 - the same use
                 unmade = frame.lost or use.value.lost is not None
                 facts = self._marked(path_facts(use, self.place, state.bases, source), state, unmade=unmade)
                 self.paths.extend(facts)
