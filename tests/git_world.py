@@ -29,19 +29,21 @@ def git(folder: Path, *words: str) -> str:
     return done.stdout
 
 
-def repository(files: Mapping[str, str], *, changes: Mapping[str, str] | None = None) -> dict[str, MadeFile]:
+def repository(
+    files: Mapping[str, str | bytes], *, changes: Mapping[str, str | bytes] | None = None
+) -> dict[str, MadeFile]:
     """`files` in one commit; `changes` are written afterwards. Paths are relative to the top."""
     with tempfile.TemporaryDirectory(prefix="sh") as name:
         top = Path(name)
         git(top, "init", "-q", "-b", "main")
         for path, text in files.items():
             (top / path).parent.mkdir(parents=True, exist_ok=True)
-            (top / path).write_text(text)
+            (top / path).write_bytes(text if isinstance(text, bytes) else text.encode())
         git(top, "add", "-A", "-f")
         git(top, "commit", "-q", "-m", "x")
         for path, text in (changes or {}).items():
             (top / path).parent.mkdir(parents=True, exist_ok=True)
-            (top / path).write_text(text)
+            (top / path).write_bytes(text if isinstance(text, bytes) else text.encode())
         return taken_over(top)
 
 

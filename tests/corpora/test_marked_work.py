@@ -14,7 +14,7 @@ from shield.types import Decision, Isolation
 LEVELS = (Isolation.CONFINED, Isolation.NONE)
 SESSIONS = tuple(session for session in sessions() if session.calls[0].mark is not None)
 # Where the sandbox holds: calls of a hundred that are asked without need.
-NEEDLESS = 15.5
+NEEDLESS = 9.3
 
 
 @cache

@@ -57,7 +57,7 @@ def world(stack: Path) -> MadeFiles:
     files = data["files"]
     made = repository({path: text for path, text in files.items() if path.startswith(kept)})
     made = {path: file for path, file in made.items() if path.startswith(".git/")}
-    made |= {path: MadeFile(content=text.encode()) for path, text in files.items()}
+    made |= {path: MadeFile(content=text if isinstance(text, bytes) else text.encode()) for path, text in files.items()}
     for path in data["run"].split():
         made[path] = MadeFile(content=files.get(path, "#!/bin/sh\nls\n").encode(), mode=0o755)
     made[".git/config"] = MadeFile(content=made[".git/config"].content + REMOTE)

@@ -201,6 +201,10 @@ class Reading:
         if _FETCHED.match(value.text):
             self.use(Use.URL, value)
             return
+        if value.sample:
+            if any(_CONTENT.search(text) or _FETCHED.match(text) for text in (value.sample, value.bare or "")):
+                self.path(Value(text=value.text, known=False), Access.READ)
+            return
         named = _CONTENT.search(value.text)
         if named is not None:
             self.path(Value(text=named[1], known=value.fixed, head=named[1] if value.fixed else ""), Access.READ)

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from shield.facts.programs.administration import ADMINISTRATION
 from shield.facts.programs.archives import ARCHIVES
+from shield.facts.programs.aws import AWS
 from shield.facts.programs.clients import CLIENTS
 from shield.facts.programs.composed import COMPOSED
 from shield.facts.programs.connected import CONNECTED
@@ -16,6 +17,7 @@ from shield.facts.programs.file_tools import FILE_TOOLS
 from shield.facts.programs.finders import FINDERS
 from shield.facts.programs.frameworks import FRAMEWORKS
 from shield.facts.programs.git.commands import GIT
+from shield.facts.programs.go_tools import GO_TOOLS
 from shield.facts.programs.interpreters import INTERPRETERS
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.javascript.runners import RUNNERS
@@ -25,6 +27,7 @@ from shield.facts.programs.naming import NAMING
 from shield.facts.programs.packages import PACKAGES
 from shield.facts.programs.pagers import PAGERS
 from shield.facts.programs.patching import PATCHING
+from shield.facts.programs.pictures import PICTURES
 from shield.facts.programs.project import PROJECT
 from shield.facts.programs.pyproject import PYPROJECT
 from shield.facts.programs.queries import QUERIES
@@ -119,6 +122,7 @@ SPECIALS: Mapping[str, Special] = MappingProxyType(
         **_OWN,
         **ADMINISTRATION,
         **ARCHIVES,
+        **AWS,
         **COMPOSED,
         **CONNECTED,
         **EDITORS,
@@ -129,6 +133,7 @@ SPECIALS: Mapping[str, Special] = MappingProxyType(
         **FINDERS,
         **FRAMEWORKS,
         **GIT,
+        **GO_TOOLS,
         **INTERPRETERS,
         **LANGUAGE,
         **QUERIES,
@@ -137,6 +142,7 @@ SPECIALS: Mapping[str, Special] = MappingProxyType(
         **PACKAGES,
         **PAGERS,
         **PATCHING,
+        **PICTURES,
         **PROJECT,
         **PYPROJECT,
         **REVEALING,

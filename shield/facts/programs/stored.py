@@ -5,7 +5,7 @@ starts one at `SELECT * FROM v`, and where the view is called `pragma_module_lis
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from itertools import pairwise
 from types import MappingProxyType
@@ -15,7 +15,9 @@ from shield.facts.guards import inside
 from shield.facts.paths import resolve_path, resolved_roots
 from shield.facts.place import Place
 from shield.facts.programs.invocation import Invocation, Special
+from shield.facts.programs.model import Use
 from shield.facts.programs.reading import PathUse, Value
+from shield.facts.programs.sqlite_shell import Told, told
 from shield.facts.programs.statements import CALLS, only_lists, only_reads
 from shield.facts.snapshot import Snapshot
 from shield.regex import regex
@@ -56,9 +58,20 @@ _VIRTUAL = regex(
 
 def _sqlite(call: Invocation) -> bool:
     """sqlite3 DATABASE STATEMENTS: what the statements do, and what the schema adds to them."""
-    statements = [*call.operands[1:], *call.arguments.values("-cmd")]
-    if not all(each.fixed and only_reads(each.text) for each in statements):
+    first = call.operands[:1]
+    statements = [*call.operands[1:], *(each for each in first if each.several), *call.arguments.values("-cmd")]
+    if len(call.operands) <= 1:
+        fed = _fed(call)
+        if fed is None:
+            call.reading.caution()
+            call.reading.unknown.append(f"`{call.name[:80]}`: without statements it takes them from its input")
+        else:
+            statements.append(Value(text=fed, head=fed))
+    if not all(each.fixed and (only_reads(each.text) or _is_known(each.text)) for each in statements):
+        for each in statements:
+            call.reading.use(Use.SQL, each)
         return False  # they are code themselves
+    _adds(call, [said for each in statements if (said := told(each.text)) is not None])
     lists = all(only_lists(each.text) for each in statements)
     if call.operands and call.operands[0].text[:5].lower() == "file:" and not _URI.fullmatch(call.operands[0].text):
         call.reading.caution()
@@ -67,6 +80,41 @@ def _sqlite(call: Invocation) -> bool:
     if not known or _started_with(call):
         call.reading.run(RunsCode.WORKSPACE)
     return False
+
+
+def _fed(call: Invocation) -> str | None:
+    """What it takes from its input; None where that is not known."""
+    context = call.context
+    if context.opened is None:
+        return context.stdin if context.whole and not context.fetched else None
+    stat = context.place.files.lstat(context.opened)
+    if stat is None or stat.kind is not FileKind.FILE:
+        return None
+    content = context.place.files.read(context.opened, _MAX_SQL)
+    _bind(call, context.opened)
+    try:
+        return None if content is None else content.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _is_known(text: str) -> bool:
+    """Whether all that is said only queries, adds rows and tables, or sets how something is shown."""
+    said = told(text)
+    return said is not None and all(harmless(each) for each in said.adding)
+
+
+def _adds(call: Invocation, all_said: Sequence[Told]) -> None:
+    """The files that rows are taken from, and the database that they come into."""
+    for name in (name for said in all_said for name in said.imports):
+        call.reading.path(Value(text=name, head=name), Access.READ)
+    if not any(said.writes for said in all_said):
+        return
+    for database in call.operands[:1]:
+        if database.text[:5].lower() == "file:":
+            call.reading.caution()
+        elif database.text not in ("", ":memory:"):
+            call.reading.path(database, Access.WRITE)
 
 
 def _started_with(call: Invocation) -> bool:

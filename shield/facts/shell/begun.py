@@ -38,7 +38,24 @@ def begun(contents: list[Content]) -> Content:
             break
         lead += found
     dashed = lead.startswith("-") or (not lead and not _is_undashed(contents[0]))
-    return None if dashed or lead.startswith("~") else Token(lead, blank)
+    if dashed or lead.startswith("~"):
+        return None
+    forms = [_form(found) for found in contents]
+    form = "".join(forms) if all(form or found == "" for form, found in zip(forms, contents, strict=True)) else ""
+    bare = "".join(found for found in contents if isinstance(found, str)) if form else ""
+    # what is begun already says itself what it is without its digits
+    if any(isinstance(found, Token) and found.head for found in contents):
+        form = bare = ""
+    return Token(lead, blank, form=form, bare=bare)
+
+
+def _form(found: Content) -> str:
+    """The content with zeros for its digits, where nothing else of it is not known."""
+    if isinstance(found, str):
+        return found
+    if isinstance(found, Token):
+        return found.form
+    return "0" if isinstance(found, Number) and found.natural and not found.several else ""
 
 
 def _is_undashed(found: Content) -> bool:

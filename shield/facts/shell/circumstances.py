@@ -13,10 +13,13 @@ from shield.facts.shell.environment import Influence, influence, is_plain_settin
 from shield.facts.shell.frame import Call, Frame
 from shield.facts.shell.record import Record
 from shield.facts.shell.state import State
-from shield.types import Access, Origin, RunsCode
+from shield.types import Access, CommandFact, Operation, Origin, RunsCode
 
 __all__ = ["Circumstances"]
 
+_NOWHERE = frozenset(("/dev/null", "1", "2"))
+# What git does to its index and its history alone.
+_INDEXING = frozenset(("add", "commit", "stage"))
 _READERS = frozenset(("read", "mapfile", "readarray"))
 
 
@@ -119,4 +122,20 @@ class Circumstances:
         if reading.runs is RunsCode.NONE and after_changes(words, staged=self._staged, led=self._led, written=written):
             reading.run(RunsCode.WORKSPACE)
         self._led |= leads(words)
-        self._staged |= stages(words, self._place, state.bases)
+        self._staged |= stages(words, self._place, state.bases, still=self._is_still())
+
+    def _is_still(self) -> bool:
+        """Whether no command so far has changed a file: git may have changed its index."""
+        return all(
+            each.runs_code is RunsCode.NONE
+            and (
+                each.operations.isdisjoint((Operation.WRITE, Operation.DELETE))
+                or (each.name == "git" and each.argv[1:2] and each.argv[1] in _INDEXING and _prints_nowhere(each))
+            )
+            for each in self._record.commands
+        )
+
+
+def _prints_nowhere(command: CommandFact) -> bool:
+    """Whether no redirection of the command opens a file."""
+    return all(each.target in _NOWHERE for each in command.redirects)

@@ -5,6 +5,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 
 from shield.facts.programs.reading import Lost, Value
+from shield.facts.shell.shaped import within_folder
 from shield.facts.shell.variables import Fresh
 from shield.regex import regex
 
@@ -41,6 +42,7 @@ class _Field:
     fleeting: bool = False  # a part of it may come to nothing
     counted: bool = True  # every part that is not known is an integer, and none begins the word with a dash
     pipe: bool = False
+    sample: list[str] | None = field(default_factory=list)  # what it may be; None: that is not known
     whole: Value | None = None  # the field is this value and nothing else
 
     def value(self, source: str | None, *, globs: bool) -> Value:
@@ -66,9 +68,27 @@ class _Field:
             return Value(text=text, known=False, many=True, head=head, bare=bare, number=True, unset=())
         unset = None if self.foreign else self._without(globs=globs)
         digits = self.counted and not self.many and not self.fleeting
+        sample = "" if self.many or self.sample is None else within_folder(head, "".join(self.sample))
         return Value(
-            text=text, known=False, many=self.many, head=head, bare=bare, number=number, unset=unset, digits=digits
+            text=text,
+            known=False,
+            many=self.many,
+            head=head,
+            bare=bare,
+            number=number,
+            unset=unset,
+            digits=digits,
+            sample=sample,
         )
+
+    def take(self, text: str) -> None:
+        """Known text comes behind it."""
+        self.text.append(text)
+        self.bare.append(text)
+        if self.known:
+            self.head.append(text)
+        if self.sample is not None:
+            self.sample.append(text)
 
     def _without(self, *, globs: bool) -> tuple[Value, ...]:
         if not self.solid:
@@ -98,10 +118,7 @@ class Fields:
         here.solid |= quoted or bool(text)
         if not text:
             return
-        here.text.append(text)
-        here.bare.append(text)
-        if here.known:
-            here.head.append(text)
+        here.take(text)
         if quoted:
             here.pattern.append(escaped(text))
         else:
@@ -115,11 +132,8 @@ class Fields:
         if quoted:
             here = self._open
             here.present = here.solid = True
-            here.text.append(text)
-            here.bare.append(text)
+            here.take(text)
             here.pattern.append(escaped(text))
-            if here.known:
-                here.head.append(text)
             return
         pieces = _BLANKS.split(text)
         for index, piece in enumerate(pieces):
@@ -128,12 +142,9 @@ class Fields:
             if piece:
                 here = self._open
                 here.present = here.solid = True
-                here.text.append(piece)
-                here.bare.append(piece)
+                here.take(piece)
                 here.pattern.append(piece)
                 here.live.append(piece)
-                if here.known:
-                    here.head.append(piece)
 
     def fresh(self, found: Fresh, source: str, *, quoted: bool) -> None:
         """The name of what the line makes anew. Of two that may be missing nothing is known."""
@@ -159,6 +170,7 @@ class Fields:
         if here.known:
             here.head.append(seen)
         here.known = here.counted = False
+        here.sample = None
         here.present = here.foreign = True
         here.many |= not quoted
 
@@ -170,6 +182,7 @@ class Fields:
         here = self._open
         here.text.append(source)
         here.known = here.counted = False
+        here.sample = None
         here.present = True
         here.many |= listed or not quoted
         here.solid |= (quoted and not listed) or bool(otherwise)
@@ -178,17 +191,30 @@ class Fields:
             here.pattern.append(escaped(otherwise))
 
     def number(
-        self, source: str, *, natural: bool, quoted: bool, maybe: bool, head: str = "", integer: bool = False
+        self,
+        source: str,
+        *,
+        natural: bool,
+        quoted: bool,
+        maybe: bool,
+        head: str = "",
+        integer: bool = False,
+        form: str = "",
+        bare: str = "",
     ) -> None:
         """An integer of unknown value, or a text that begins with `head` and, if it is `natural`, with no dash.
-        `maybe`: or nothing; the word is none then, unless it is `quoted`. `integer`: it surely is one."""
+        `maybe`: or nothing; the word is none then, unless it is `quoted`. `integer`: it surely is one. `form`: the text
+        with zeros for its digits, where nothing else of it is not known, `bare`: without those."""
         if self._without is not None:
-            self._without.number(source, natural=natural, quoted=quoted, maybe=maybe, head=head, integer=integer)
+            self._without.number(
+                source, natural=natural, quoted=quoted, maybe=maybe, head=head, integer=integer, form=form, bare=bare
+            )
         here = self._open
         here.counted &= integer and (natural or any(here.text))
         here.leading = here.leading or (natural and here.known and not any(here.text))
+        here.sample = [*here.sample, form] if here.sample is not None and form and natural else None
         here.text.append(source)
-        here.bare.append(head)
+        here.bare.append(bare or head)
         if here.known:
             here.head.append(head)
         here.known = False
@@ -204,6 +230,7 @@ class Fields:
         here.pipe = here.known
         here.text.append(source)
         here.known = here.counted = False
+        here.sample = None
         here.present = here.foreign = True
 
     def value(self, value: Value, *, quoted: bool) -> None:
@@ -223,6 +250,7 @@ class Fields:
                 maybe=value.many,
                 head=value.head,
                 integer=value.digits and not value.head,
+                form=value.sample,
             )
             return
         self.unknown(value.text, quoted=quoted and not value.many)

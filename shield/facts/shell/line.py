@@ -114,7 +114,7 @@ class Line:
             self._follow_traps(frame)
         except TooMuchError as error:
             self.doubt(str(error))
-        self._record.filled()
+        self._record.ended()
         self.unknown.extend(rewritten(self.paths, self.commands))
 
     def _follow_traps(self, frame: Frame) -> None:

@@ -9,6 +9,7 @@ from shield.facts.paths import path_fact, resolve_path
 from shield.facts.place import Place
 from shield.facts.programs.reading import PathUse, Value
 from shield.facts.shell.glob import climbs, fixed_directory, superset
+from shield.facts.shell.shaped import may_be, pattern_of
 from shield.regex import regex
 from shield.types import Access, PathFact
 
@@ -141,6 +142,9 @@ def _one(value: Value, access: Access, place: Place, base: str | None, recursive
         return [fact if fact.raw == value.shown else replace(fact, raw=value.shown)]
     if value.pattern is not None:
         return _glob(value, access, place, base, recursive, source)
+    # A word that is a number and nothing else may mean anything but a file.
+    if value.sample and value.head:
+        return _shaped(value, access, place, base, recursive, source)
     # Where nothing sets the name, `$x/*` is `/*`: to look there is no harm that anybody meant.
     looks = access in (Access.READ, Access.LIST)
     bare = value.head or value.bare or "."
@@ -152,6 +156,23 @@ def _one(value: Value, access: Access, place: Place, base: str | None, recursive
     unknown = replace(fact, raw=value.shown, recursive=recursive, resolved=None, inside_workspace=False, exists=False)
     empty = (word for word in value.unset or () if word.text and not (looks and not word.text.strip("/*")))
     return [unknown, *(fact for word in empty for fact in _one(word, access, place, base, recursive, source))]
+
+
+def _shaped(
+    value: Value, access: Access, place: Place, base: str | None, recursive: bool, source: str
+) -> list[PathFact]:
+    """One name of such a form, those that are there, and the one without what is not known."""
+    matches = superset(pattern_of(value), place, base)
+    if matches is None:
+        return _one(value._replace(sample=""), access, place, base, recursive, source)
+    texts = dict.fromkeys((value.sample, *(text for text in matches if may_be(value, text))))
+    if not value.digits:  # what prints nothing leaves nothing
+        texts[value.bare or "."] = None
+    facts = [
+        path_fact(raw_path(text), access, place, base=base, recursive=recursive, source=source, expand_tilde=False)
+        for text in texts
+    ]
+    return [replace(facts[0], raw=value.shown), *facts[1:]]
 
 
 def _glob(value: Value, access: Access, place: Place, base: str | None, recursive: bool, source: str) -> list[PathFact]:

@@ -3,6 +3,7 @@
 import posixpath
 import re
 
+from shield.facts.shell.shaped import form_of_date
 from shield.facts.shell.variables import Content, Number, Token
 from shield.regex import regex
 from shield.types import CommandFact, Dynamic, Origin, RunsCode
@@ -137,7 +138,7 @@ def _named(name: str, words: tuple[str, ...], path: Content) -> Token | None:
         case "hostname", (option,) if option in ("-s", "-f", "-d"):
             return _TOKEN
         case "date", _:
-            return _TOKEN if _dated(words, _STAMP) else None
+            return _TOKEN._replace(form=form_of_date(words)) if _dated(words, _STAMP) else None
         case "pgrep", (option, pattern) if re.fullmatch(r"-d[,:;]", option) and not pattern.startswith("-"):
             return _TOKEN
         case "which", (what,) if _WORD.match(what) and isinstance(path, str):

@@ -13,6 +13,7 @@ from shield.facts.shell.fresh import FreshNames
 from shield.facts.shell.led import Led
 from shield.facts.shell.lookup import Found
 from shield.facts.shell.pathuse import path_facts
+from shield.facts.shell.shaped import Shapes
 from shield.facts.shell.state import State
 from shield.facts.shell.touched import Touched
 from shield.types import Access, CommandFact, Dynamic, HostFact, Origin, PathFact, RunsCode
@@ -46,6 +47,7 @@ class Record:
         self.doubts: list[str] = []
         self.touched = Touched()
         self.led = Led(place)
+        self.shapes = Shapes()
         self.dashed: set[str] = set()  # directories in which the line makes names that begin with a dash
         self.listing: Listing | None = None  # what the newest command prints
         self._steps = 0
@@ -108,9 +110,13 @@ class Record:
         reading.unread += sorted(behind)
         if not frame.elsewhere:
             for use in reading.paths:
+                if reading.runs is not RunsCode.NONE and use.value.sample:
+                    # what it runs, it may find there: which file that is, matters
+                    use = replace(use, value=use.value._replace(sample=""))  # noqa: PLW2901 - the same use
                 unmade = frame.lost or use.value.lost is not None
                 facts = self._marked(path_facts(use, self.place, state.bases, source), state, unmade=unmade)
                 self.paths.extend(facts)
+                self.shapes.note(use, facts, source)
                 if len(self.paths) > self.MAX_PATHS:
                     raise TooMuchError(f"more than {self.MAX_PATHS:,} paths")
                 for fact in facts:
@@ -137,7 +143,12 @@ class Record:
         made = path is not None and "fresh" in fact.categories and self.fresh.is_folder(path)
         return made and not self.led.gone(f"{path}")
 
-    def filled(self) -> None:
+    def ended(self) -> None:
+        """Say of the whole line what is known only at its end."""
+        self._filled()
+        self.unknown.extend(self.shapes.clashes(self.paths, self.commands))
+
+    def _filled(self) -> None:
         """Mark what the line makes anew where it puts something there that the project's own code does not."""
         puts = {
             f"commands[{at}]"

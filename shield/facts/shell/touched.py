@@ -151,12 +151,20 @@ def _namesake(other: PathFact, fact: PathFact) -> bool:
 
 def _changes(other: PathFact, fact: PathFact, sources: Mapping[str, CommandFact]) -> bool:
     """Whether writing `other` may change what `fact` runs: the file, or a module in the directory that is looked in."""
-    if fact.resolved is None or _only_ends(other, fact, sources):
+    if fact.resolved is None or _only_ends(other, fact, sources) or _only_adds(other, fact, sources):
         return False
     if _holds(other, fact.resolved):
         return True
     beneath = f"{other.resolved}".removeprefix(f"{fact.resolved}".rstrip("/") + "/")
     return beneath != other.resolved and may_shadow(beneath.split("/")[0])
+
+
+def _only_adds(other: PathFact, fact: PathFact, sources: Mapping[str, CommandFact]) -> bool:
+    """Whether SQLite's shell adds to a database that it then asks: by statements that were read, or it runs code."""
+    asks, adds = sources.get(fact.source), sources.get(other.source)
+    both = [each for each in (asks, adds) if each is not None and each.name == "sqlite3"]
+    plain = all(each.runs_code is RunsCode.NONE and each.origin is Origin.SYSTEM for each in both)
+    return len(both) == 2 and plain and adds is not None and not any(">" in each.op for each in adds.redirects)
 
 
 def _only_ends(other: PathFact, fact: PathFact, sources: Mapping[str, CommandFact]) -> bool:

@@ -48,11 +48,15 @@ class Number(NamedTuple):
 
 class Token(NamedTuple):
     """A text of which the `head` is known, and that it begins with no dash: the name of a commit. `blank`: it may hold
-    blanks or what makes a pattern, so that it is one word only where it is quoted. `maybe`: or the empty text."""
+    blanks or what makes a pattern, so that it is one word only where it is quoted. `maybe`: or the empty text. `form`:
+    the text with zeros for all digits that are not known, where nothing else of it is not; `bare`: the text without
+    those, where that is more than `head`."""
 
     head: str = ""
     blank: bool = False
     maybe: bool = False
+    form: str = ""
+    bare: str = ""
 
 
 class Fresh(NamedTuple):

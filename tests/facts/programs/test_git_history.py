@@ -145,7 +145,7 @@ FORCED = (
     "GIT_DIR=x git merge other",
     "GIT_EDITOR=./x git rebase --continue",
     "EDITOR=./x git revert HEAD",
-    "git worktree add ../x",
+    "git worktree add -f ../x",
     "git update-ref -d refs/heads/other",
     "git read-tree -u --reset other",
 )

@@ -15,6 +15,7 @@ from shield.facts.programs.git.names import listed_by_git
 from shield.facts.programs.git.pathspecs import is_pattern
 from shield.facts.programs.git.remotes import GIT_REMOTES
 from shield.facts.programs.git.repository import git_dirs, judge_repository, may_start_in
+from shield.facts.programs.git.trees import GIT_TREES
 from shield.facts.programs.git.writing import GIT_WRITING
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.model import Use
@@ -277,6 +278,7 @@ GIT: Mapping[str, Special] = MappingProxyType(
         "anything": _anything,
         "bisect": _bisect,
         **GIT_REMOTES,
+        **GIT_TREES,
         **GIT_WRITING,
     }
 )

@@ -17,7 +17,7 @@ from shield.facts.programs.reading import Reading, Value
 from shield.regex import regex
 from shield.types import Operation, RunsCode
 
-__all__ = ["keeps_work", "pulls", "searches", "stash"]
+__all__ = ["brings_in", "keeps_work", "pulls", "searches", "stash"]
 
 # A revision by name, a range of them, or `-`: the one that was left last.
 _REVISION = regex(r"-|[A-Za-z0-9_@][A-Za-z0-9_./@{}~^-]*")
@@ -86,6 +86,14 @@ def keeps_work(call: Invocation) -> bool:
         fits = not words and bool(given & _STEPS)
     else:
         fits = all((word.fixed and _is_revision(word)) or _is_unknown_revision(word) for word in words)
+    if fits:
+        _fetched(call.reading)
+    return fits
+
+
+def brings_in(call: Invocation, words: list[Value]) -> bool:
+    """Whether `words`, which say what is put into a new working tree, are revisions; takes it for such."""
+    fits = all(word.fixed and _is_revision(word) for word in words) and _ours(call)
     if fits:
         _fetched(call.reading)
     return fits

@@ -10,6 +10,7 @@ from shield.facts.programs.cleared import cleared
 from shield.facts.programs.interpreted import arguments, script_and_rest
 from shield.facts.programs.invocation import Invocation
 from shield.facts.programs.library import models
+from shield.facts.programs.model import Use
 from shield.facts.programs.python.files import FileUse
 from shield.facts.programs.python.judged import as_computed, judge_python, stands_alone
 from shield.facts.programs.python.library import LIBRARY, Does, Module
@@ -251,7 +252,7 @@ def _queries(call: Invocation, words: list[Value]) -> None:
     if len(words) == 2 and not any(word.text.startswith("-") for word in words) and stands_alone(call):
         as_computed(call, ())
         # the functions of the other's shell that a schema could call are not there
-        call.read_as("sqlite3", replace(models()["sqlite3"], special=None), tuple(words))
+        call.read_as("sqlite3", replace(models()["sqlite3"], special=None, rest=Use.SQL), tuple(words))
         return
     reading.run(RunsCode.INLINE)
     arguments(call, words)
