@@ -147,6 +147,8 @@ def _parameter(parameter: Parameter, state: State, shell: Shell) -> Content:
             state.doubt("the text of a variable is expanded")
         return text
     if operator == "@Q":
+        if text == "" and not is_unset(parameter, state) and parameter.name in state.gone:
+            return None  # perhaps
         return text if text is None or is_unset(parameter, state) else quoted_form(text)
     pattern = pattern_of(words[0], state, shell) if words else None
     if operator.startswith("/"):
@@ -250,7 +252,10 @@ def _default(parameter: Parameter, subject: Content, state: State, shell: Shell)
     if subject == "" and (colon or is_unset(parameter, state)):
         result = "" if alternative else other
     elif subject == "" and not parameter.name.isdigit():
-        result = other if alternative else ""
+        # an empty text may also stand for what is not set: unset on one of two ways, a place that an array lacks, or
+        # what another variable names
+        sure = parameter.name not in state.gone and parameter.index is None and not parameter.indirect
+        result = (other if alternative else "") if sure else united("", other)
     if result is None and isinstance(other, Secret):
         result = other  # perhaps: what may be a secret is one
     if operator.endswith("="):

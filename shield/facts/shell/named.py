@@ -93,8 +93,13 @@ def is_all(index: Word | None) -> bool:
 
 
 def is_unset(parameter: Parameter, state: State) -> bool:
-    """Whether the line itself unset the variable."""
-    return parameter.index is None and not parameter.indirect and state.unset(parameter.name)
+    """Whether the line itself unset the variable, or made it an array in which nothing is."""
+    if parameter.indirect:
+        return False
+    found = state.variables.get(parameter.name)
+    if isinstance(found, Listed) and not found.items:
+        return True
+    return parameter.index is None and state.unset(parameter.name)
 
 
 def length(parameter: Parameter, subject: Content, state: State) -> Content:
