@@ -45,14 +45,14 @@ from shield.service.log import load_key, open_log, remembered_in
 from shield.service.metrics import Metrics
 from shield.service.openapi import describe
 from shield.service.operator import ServiceOperator
-from shield.service.outside import Outside, check_folder, check_listed, list_log
+from shield.service.outside import Outside, check_folder, check_listed, last_begun, list_log
 from shield.service.places import Places
 from shield.service.process import harden, settle_memory
 from shield.service.routes import ROUTES
 from shield.service.rulebook import Rulebook, load_owner_policy
 from shield.service.server import make_server
 from shield.service.text_tier import model_digest, rules_digest, say_what_lacks, standing_of
-from shield.service.tokens import read_book
+from shield.service.tokens import agent_trouble, read_book
 from shield.store.state import StateStore
 from shield.tiers.loading import start_tier1, stop_tier1
 from shield.types import Role
@@ -73,7 +73,8 @@ def serve(home: Home, hooks: Hooks) -> None:
         if is_empty(home):
             born = initialise(home, now_ms=time.time_ns() // 1_000_000, checkpoints=folder, roles=())
             hooks.said(f"began the log `{born.log}` in `{home.path}`")
-        key = load_key(home, hooks.passphrase)
+        begun = last_begun(folder, home)
+        key = load_key(home, hooks.passphrase, remembered=None if begun is None else begun.key)
         # before it is listed: a log that was put here must not be vouched for by what it has to be held against
         unlisted = check_listed(folder, home, key.verifier)
         if (trouble := list_log(folder, home, key.verifier)) is not None:
@@ -130,7 +131,10 @@ async def _main(home: Home, config: Config, hooks: Hooks, audit_key: SigningKey,
         model = model_found(config.tier1.model, home)
         tier1 = start_tier1(data_folder(HEURISTICS), model, own=Path(home.heuristics))
         down.callback(stop_tier1, tier1)
-        book = hooks.book(read_book(home))
+        stored = read_book(home)
+        if (trouble := agent_trouble(home, stored)) is not None:
+            hooks.said(f"{trouble}, so no agent can ask; make new tokens with `shield init --new-tokens`")
+        book = hooks.book(stored)
         approvals = ApprovalQueue(
             store,
             now_ms=clock.now_ms,
