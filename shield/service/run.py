@@ -18,10 +18,10 @@ from shield.actions.registry import lookup
 from shield.approvals.queue import ApprovalQueue
 from shield.config.environment import EXEC_UMASK, exec_env
 from shield.config.home import Home, agent_homes, holds, user_home
-from shield.config.loading import load
+from shield.config.loading import load, place_set
 from shield.config.model_folder import model_found
 from shield.config.sections import Config
-from shield.errors import ConfigError, ShieldError
+from shield.errors import ConfigError, PolicyError, ShieldError, StateError
 from shield.facts.local import LocalFiles
 from shield.facts.unseen import UnknownFiles
 from shield.heuristics.load import HEURISTICS
@@ -30,6 +30,7 @@ from shield.pipeline.pipeline import Pipeline
 from shield.pipeline.pool import Pool
 from shield.pipeline.ports import system_clock
 from shield.pipeline.sessions import Execution, SessionBook
+from shield.policy.set import PolicySet
 from shield.resources import data_folder
 from shield.service.admission import Admission
 from shield.service.app import build_app
@@ -90,6 +91,25 @@ def serve(home: Home, hooks: Hooks) -> None:
                 runner.run(_main(home, config, hooks, key, outside))
 
 
+def _policy(home: Home, config: Config, hooks: Hooks) -> PolicySet:
+    """The owner's policy. Raises PolicyError: for one that is not there it says which setting names it."""
+    try:
+        return load_owner_policy(home, config)
+    except PolicyError as error:
+        if error.file is not None:  # the policy is there, and the message says where in it
+            raise
+        raise PolicyError(f"{place_set(home, hooks.overrides, 'policy')}: `policy`: {error.detail}") from None
+
+
+def _listener(home: Home, config: Config, hooks: Hooks) -> Listener:
+    try:
+        return bind(home, config)
+    except StateError as error:
+        if config.service.tcp is None:
+            raise
+        raise StateError(f"{place_set(home, hooks.overrides, 'service.tcp')}: `service.tcp`: {error.detail}") from None
+
+
 def _outside(home: Home, workspaces: tuple[str, ...]) -> None:
     if any(holds(os.path.realpath(root), home.path) for root in workspaces):
         raise ConfigError(f"`{home.path}` lies in a directory where agents work; set SHIELD_HOME to one outside")
@@ -99,7 +119,7 @@ async def _main(home: Home, config: Config, hooks: Hooks, audit_key: SigningKey,
     loop = asyncio.get_running_loop()
     with contextlib.ExitStack() as down:
         # before anything is written: a start that cannot listen leaves no trace in the log
-        listener = bind(home, config)
+        listener = _listener(home, config, hooks)
         down.callback(listener.close)
         key = PermitKey()
         down.enter_context(published_key(home, key.public))
@@ -118,7 +138,7 @@ async def _main(home: Home, config: Config, hooks: Hooks, audit_key: SigningKey,
         pool = Pool(_JUDGING_THREADS)
         down.callback(pool.close)
 
-        rulebook = Rulebook(load_owner_policy(home, config), lambda: load_owner_policy(home, config))
+        rulebook = Rulebook(_policy(home, config, hooks), lambda: _policy(home, config, hooks))
         clock = system_clock()
         shell, env = exec_env(config.exec.env, hooks.environ)
         sessions = SessionBook(

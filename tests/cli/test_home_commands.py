@@ -166,6 +166,20 @@ def test_the_help_of_audit_asks_for_nothing_that_the_home_fills_in(folder, optio
         assert "What this home knows is filled in" in done.stdout
 
 
+def test_what_is_wrong_with_a_call_of_audit_is_said_as_its_help_says_it(folder):
+    assert run(folder, "init", "--no-tokens").returncode == 0
+    for words in (("show", "abc"), ("prove", "abc"), ("list", "--ref", "abc")):
+        done = run(folder, "audit", *words)
+        assert done.returncode == 2
+        assert done.stderr.startswith(f"Usage: shield audit {words[0]} [OPTIONS]"), done.stderr
+        assert "DB" not in done.stderr
+        assert "'abc' is not a valid number of a record" in done.stderr
+    # the log has records only once Shield has run
+    done = run(folder, "audit", "rotate-key", "--reason", "x")
+    assert done.returncode == 2
+    assert "start it once" in done.stderr
+
+
 def test_trust_asks_a_person(folder):
     root = f"{folder}/ws"
     refused = run(folder, "trust", root)
