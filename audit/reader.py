@@ -48,7 +48,10 @@ def kinds_in_force(path: Path) -> KindTable:
         check_schema(database)
         row = database.execute(sql, (OPEN,)).fetchone()
     if row is None:
-        raise ReadError(f"`{path}` holds no `{OPEN}` record that says of which kinds its records are")
+        raise ReadError(
+            f"`{path}` holds no `{OPEN}` record yet, which says of which kinds its records are: the program that writes"
+            " the log makes one when it starts; start it once"
+        )
     try:
         opened = decode(read_leaf(row[0], OPEN)).body.get("log")
         return KindTable.parse(opened.get("kinds") if isinstance(opened, dict) else None)

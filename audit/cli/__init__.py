@@ -47,6 +47,8 @@ class _Lazy(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
+        if cmd_name in self.commands:  # a caller's own form of it
+            return self.commands[cmd_name]
         found = COMMANDS.get(cmd_name)
         if found is None:
             return None

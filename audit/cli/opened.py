@@ -5,14 +5,14 @@ from pathlib import Path
 
 import click
 
-from audit.cli.terms import FILE, explained, printable
+from audit.cli.terms import FILE, SEQ, explained, printable
 
 __all__ = ["command"]
 
 
 @click.command("open")
 @click.argument("db", type=FILE)
-@click.argument("seq", type=click.IntRange(min=0))
+@click.argument("seq", type=SEQ)
 @click.option(
     "--private-key", "key_file", type=click.Path(path_type=Path), required=True, help="The master key's file."
 )

@@ -5,14 +5,14 @@ from pathlib import Path
 import click
 
 from audit.cli.checkpoint import tell
-from audit.cli.terms import FILE, explained, key_option
+from audit.cli.terms import FILE, SEQ, explained, key_option
 
 __all__ = ["command"]
 
 
 @click.command("prove")
 @click.argument("db", type=FILE)
-@click.argument("seq", type=click.IntRange(min=0))
+@click.argument("seq", type=SEQ)
 @key_option
 def command(db: Path, seq: int, key_file: Path) -> None:
     """Print the proof of record SEQ (c2sp.org/tlog-proof), checked first."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from audit.cli.terms import FILE, printable, rfc3339, screen, streaming, write
+from audit.cli.terms import FILE, SEQ, printable, rfc3339, screen, streaming, write
 
 if TYPE_CHECKING:
     from audit.known import Known
@@ -23,7 +23,7 @@ _FACTS: Final = 8  # of evidence, or members of an unknown body
 
 @click.command("show")
 @click.argument("db", type=FILE)
-@click.argument("seq", type=click.IntRange(min=0, max=2**53 - 1))
+@click.argument("seq", type=SEQ)
 @click.option("--key", "key_file", type=FILE, help="File with the log's vkey line: prove that it is what was signed.")
 @click.option("--checkpoint", "checkpoints", type=FILE, multiple=True, help="A checkpoint kept outside (with --key).")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FILE",
+    "SEQ",
     "SHOWN",
     "explained",
     "fail",
@@ -41,6 +42,13 @@ __all__ = [
 ]
 
 FILE: Final = click.Path(path_type=Path, dir_okay=False)
+
+
+class _Number(click.IntRange):
+    name = "number of a record"  # click's own words for what it is not: `valid integer range`
+
+
+SEQ: Final = _Number(min=0, max=2**53 - 1)
 key_option = click.option("--key", "key_file", type=FILE, required=True, help="File with the log's vkey line.")
 
 
@@ -116,7 +124,7 @@ _FILTERS: Final = (
     click.option("--session", help="Of this session."),
     click.option("--agent", help="Of this agent."),
     click.option("--call-id", help="Of this call."),
-    click.option("--ref", type=click.IntRange(min=0), metavar="SEQ", help="Refers to this record."),
+    click.option("--ref", type=SEQ, metavar="SEQ", help="Refers to this record."),
     click.option("--grep", metavar="TEXT", help="Holds this text, in whatever case."),
 )
 _CUTS: Final = (

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from shield.actions.fields import Field, FieldRole, Kind
 from shield.types import Access, Operation, Tier
 
-__all__ = ["FIELDS_BY_NAME", "ActionType", "canonical_name", "lookup", "names"]
+__all__ = ["FIELDS_BY_NAME", "ActionType", "aliases", "canonical_name", "lookup", "names"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +46,11 @@ def lookup(name: str) -> ActionType:
 def canonical_name(name: str) -> str:
     """The name that is hashed: an alias is replaced, everything else stands as it is."""
     return _ALIASES.get(name, name)
+
+
+def aliases(name: str) -> tuple[str, ...]:
+    """The other names of a registered type, sorted."""
+    return tuple(sorted(alias for alias, known in _ALIASES.items() if known == name))
 
 
 def names() -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from shield.cli.connection import connect, person_token
+from shield.cli.connection import connect, must_answer, person_token
 from shield.cli.render import shown
 from shield.client import Client
 from shield.config.home import home_from
@@ -132,6 +132,7 @@ def _client() -> Client:
 
 def _token() -> str:
     harden()
+    must_answer(home_from(os.environ), os.environ)
     return person_token(os.environ, role="approver", descriptor=click.get_current_context().obj)
 
 

@@ -63,7 +63,29 @@ def _delegate(name: str, line: str) -> None:
             raise ConfigError(f"`{home.path}` has not been begun, so it has no log; run `shield init`")
         given = [name, home.audit_db, *arguments, *_filled(name, home, arguments, os.environ)]
         with _stopped(home) if name in _WRITING else contextlib.nullcontext():
-            main(given, prog_name="shield audit")
+            _with_usage_of(name).main(given, prog_name="shield audit")
+
+
+class _Given(click.Argument):
+    """What this home fills in: it is there, and no usage line asks for it."""
+
+    def get_usage_pieces(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's signature
+        return []
+
+
+def _with_usage_of(name: str) -> click.Group:
+    """The log's own command line, whose command `name` says in an error the usage that it has here."""
+    from audit.cli import main
+
+    group = copy.copy(main)
+    found = main.get_command(click.Context(main), name)
+    if found is not None:
+        command = copy.copy(found)
+        log = next(parameter for parameter in command.params if isinstance(parameter, click.Argument))
+        given = _Given([log.name or "db"], type=log.type)
+        command.params = [given if parameter is log else parameter for parameter in command.params]
+        group.commands = {name: command}
+    return group
 
 
 def _filling(name: str) -> click.Command:

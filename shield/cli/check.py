@@ -9,7 +9,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
@@ -50,7 +50,9 @@ class _Options:
 
 @click.command("check", short_help="Say what Shield would decide about actions: a dry run.")
 @click.argument("action", nargs=-1, metavar="[TYPE KEY=VALUE…]")
-@click.option("--policy", default="default", show_default=True, metavar="NAME|FILE", help="The policy to judge with.")
+@click.option(
+    "--policy", metavar="NAME|FILE", help="The policy to judge with. Default: what shield.toml names, else `default`."
+)
 @click.option("--workspace", metavar="DIR", help="The workspace and default cwd. Default: the current directory.")
 @click.option("--home", metavar="DIR", help="What ~ and $HOME mean in the judged actions.")
 @click.option(
@@ -69,7 +71,7 @@ class _Options:
 @click.option("--json/--text", "as_json", default=None, help="Default: JSON off a terminal, text on one.")
 def command(
     action: tuple[str, ...],
-    policy: str,
+    policy: str | None,
     workspace: str | None,
     home: str | None,
     isolation: str | None,
@@ -80,7 +82,8 @@ def command(
     """Judge one action from the command line, or one JSON action a line from standard input.
 
     Nothing is written, recorded or run; no service is needed. KEY=VALUE gives a string (a number or true/false where
-    the type wants one), KEY:=VALUE any JSON.
+    the type wants one), KEY:=VALUE any JSON. The types and their fields:
+    docs/reference/actions.md.
 
     \b
     Examples
@@ -146,11 +149,13 @@ def _judge(number: int, line: bytes | InputError, where: Any, options: _Options)
     from shield.pipeline import dry_run  # heavy
     from shield.policy.set import BROKEN_OVERLAY  # heavy
     from shield.service.shapes import verdict_json  # heavy
-    from shield.tiers.floor import required_isolation  # heavy
 
     try:
         if isinstance(line, InputError):
             raise line
+        if not line.strip():
+            # INVARIANT: it is not passed over: where an action should stand, it may be what a program failed to write
+            raise InputError("an empty line, and each is one action; leave it out")
         request = parse_proposal(line).request(where.default_cwd)
     except InputError as error:
         _print_unreadable(number, error, options)
@@ -167,14 +172,19 @@ def _judge(number: int, line: bytes | InputError, where: Any, options: _Options)
         tier1=options.tier1,
     )
     verdict, facts = judge(place=place)
-    if not place.isolation.covers(required_isolation(facts)) and where.level is not None:
-        place = replace(place, isolation=where.level())
-        verdict, facts = judge(place=place)
+    there, by = where.placed(place, facts)
+    told = where.from_settings  # to a person, what they could not tell from the line that they typed
+    if there is not place:
+        before = verdict
+        verdict, facts = judge(place=there)
+        told |= (verdict.decision, verdict.rule) != (before.decision, before.rule)
     if options.as_json:
-        shape = verdict_json(verdict, Role.ADMIN)
+        shape = {**verdict_json(verdict, Role.ADMIN), "judged": by.as_json()}
         click.echo(compact(shape | {"facts": facts_json(facts)} if options.facts else shape))
     else:
         click.echo(verdict_line(verdict))
+        if told:
+            click.echo(f"          judged by {shown(by.text)}")
         for said in verdict.evidence:
             if said.startswith(_TRIED) or verdict.rule == BROKEN_OVERLAY:
                 click.echo(shown(f"          {said}"))

@@ -7,12 +7,12 @@ import warnings
 from collections.abc import Mapping
 from pathlib import Path
 
-from shield.client import Client, Endpoint, agent_token, check_home, refuse_project
+from shield.client import Client, Endpoint, agent_token, check_home, probe, refuse_project
 from shield.config.home import Home, current_directory, token_from, user_home
 from shield.config.loading import load
 from shield.errors import ConfigError
 
-__all__ = ["connect", "endpoint", "from_pipe", "person_token"]
+__all__ = ["connect", "endpoint", "from_pipe", "must_answer", "person_token"]
 
 _SECRET_MAX = 4096
 
@@ -61,8 +61,19 @@ def connect(home: Home, environ: Mapping[str, str], token: str | None = None) ->
     if token is None:
         token = agent_token(Path(home.path))
     else:
-        # INVARIANT: a person's token is not sent where the project that they stand in says
-        user, here = Path(user_home(environ)), Path(current_directory())
-        refuse_project(environ, here, user=user)
-        check_home(Path(home.path), workspace=here, user=user)
+        _check_ours(home, environ)
     return Client(endpoint(home, environ), token)
+
+
+def must_answer(home: Home, environ: Mapping[str, str]) -> None:
+    """Raise ClientError, ConfigError where nothing answers that a person's token may be sent to: before they are asked
+    for it."""
+    _check_ours(home, environ)
+    probe(endpoint(home, environ))
+
+
+def _check_ours(home: Home, environ: Mapping[str, str]) -> None:
+    # INVARIANT: a person's token is not sent where the project that they stand in says
+    user, here = Path(user_home(environ)), Path(current_directory())
+    refuse_project(environ, here, user=user)
+    check_home(Path(home.path), workspace=here, user=user)

@@ -20,6 +20,7 @@ from shield.errors import InputError, ShieldError
 from shield.types import Isolation, Json, Role, Tier
 
 if TYPE_CHECKING:
+    from shield.cli.local import Judged
     from shield.policy.tools.explanation import Element, Explanation, RuleStory
     from shield.types import ActionRequest, Opinion, Verdict
 
@@ -33,24 +34,24 @@ _MANY = 12  # elements and steps on one screen; --json has all
 
 @click.command("explain", short_help="Say why an action is judged as it is.")
 @click.argument("action", nargs=-1, metavar="[TYPE KEY=VALUE…]")
-@click.option("--policy", default="default", show_default=True, metavar="NAME|FILE", help="The policy to judge with.")
+@click.option(
+    "--policy", metavar="NAME|FILE", help="The policy to judge with. Default: what shield.toml names, else `default`."
+)
 @click.option("--workspace", metavar="DIR", help="The workspace and default cwd. Default: the current directory.")
 @click.option("--home", metavar="DIR", help="What ~ and $HOME mean in the action.")
 @click.option(
     "--isolation",
     type=click.Choice([level.value for level in Isolation]),
-    default=Isolation.CONFINED.value,
-    show_default=True,
-    help="The sandbox level at which it would run.",
+    help="The sandbox level at which it would run. Default: what this machine offers.",
 )
 @click.option("--agent", default=_AGENT, metavar="NAME", help="Whose action it is, for rules that name agents.")
 @click.option("--json/--text", "as_json", default=None, help="Default: JSON off a terminal, text on one.")
 def command(
     action: tuple[str, ...],
-    policy: str,
+    policy: str | None,
     workspace: str | None,
     home: str | None,
-    isolation: str,
+    isolation: str | None,
     agent: str,
     as_json: bool | None,
 ) -> None:
@@ -65,6 +66,7 @@ def command(
       2  the action cannot be read, or anything failed
     """
     from shield.cli.local import local  # heavy
+    from shield.cli.offered import offered
     from shield.config.home import current_directory  # heavy
     from shield.facts.json import facts_json  # heavy
     from shield.pipeline import dry_run  # heavy
@@ -82,13 +84,19 @@ def command(
             policy=policy,
             workspace=workspace,
             home=home,
-            isolation=Isolation(isolation),
+            isolation=Isolation.NONE if isolation is None else Isolation(isolation),
             current=current_directory(),
         )
+        if isolation is None:
+            where = where.deferring(lambda: offered(os.environ))
         request = _request(action, where.default_cwd)
         now_ms = time.time_ns() // 1_000_000
         place = where.at(request.action.cwd)
         judged = judge(request, place, where.policy, agent=agent, now_ms=now_ms)
+        there, by = where.placed(place, judged.facts)
+        if there is not place:
+            place = there
+            judged = judge(request, place, where.policy, agent=agent, now_ms=now_ms)
         verdict, facts = dry_run(request, place, where.policy, agent=agent, now_ms=now_ms, max_tier=Tier.POLICY)
         asking = Asking.of(
             request.action,
@@ -104,9 +112,9 @@ def command(
     if as_json:
         opinions: list[Json] = [_opinion_json(opinion) for opinion in judged.opinions]
         shape = {"verdict": verdict_json(verdict, Role.ADMIN), "opinions": opinions}
-        click.echo(compact({**shape, **found.as_json(), "facts": facts_json(facts)}))
+        click.echo(compact({**shape, "judged": by.as_json(), **found.as_json(), "facts": facts_json(facts)}))
         return
-    for line in _text(request, verdict, judged.opinions, found):
+    for line in _text(request, verdict, judged.opinions, found, by):
         click.echo(shown(line))
 
 
@@ -136,14 +144,15 @@ def _opinion_json(opinion: "Opinion") -> dict[str, Json]:
 
 
 def _text(
-    request: "ActionRequest", verdict: "Verdict", opinions: "tuple[Opinion, ...]", found: "Explanation"
+    request: "ActionRequest", verdict: "Verdict", opinions: "tuple[Opinion, ...]", found: "Explanation", by: "Judged"
 ) -> Iterator[str]:
     yield verdict_line(verdict)
     yield f"action    {request.action.type} {_cut(compact(request.action.payload), _WIDTH - 12)}"
+    yield f"judged    by {by.text}"
     for opinion in opinions:
-        by = "tier 0  " if opinion is opinions[-1] else "code    "
+        who = "tier 0  " if opinion is opinions[-1] else "code    "
         need = "" if opinion.answer.value == "ALLOW" else f", asks for tier {int(opinion.need)}"
-        yield f"{by}  {opinion.answer.value} by `{opinion.rule}`{need}: {opinion.reason}"
+        yield f"{who}  {opinion.answer.value} by `{opinion.rule}`{need}: {opinion.reason}"
     for line in dict.fromkeys(verdict.evidence):
         yield f"          {line}"
     states = [story.state.value for story in found.rules]

@@ -18,14 +18,38 @@ from shield.policy.set import PolicySet
 from shield.policy.shelf import shipped_shelf
 from shield.service.guarded import installed_code
 from shield.service.installation import installation
-from shield.types import Isolation
+from shield.tiers.floor import required_isolation
+from shield.types import Facts, Isolation, Json
 
-__all__ = ["Local", "local"]
+__all__ = ["Judged", "Local", "configured_policy", "local"]
+
+_DEFAULT = "default"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """By what an action was judged. `isolation` None: the verdict does not depend on it; `offered`: it was tried."""
+
+    policy: str
+    isolation: Isolation | None
+    offered: bool = False
+
+    @property
+    def text(self) -> str:
+        """For a person."""
+        if self.isolation is None:
+            return f"policy {self.policy}, whatever the isolation"
+        return f"policy {self.policy}, isolation {self.isolation.value}{' (what holds here)' if self.offered else ''}"
+
+    def as_json(self) -> dict[str, Json]:
+        return {"policy": self.policy, "isolation": None if self.isolation is None else self.isolation.value}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Local:
     """A policy set and the place without a `cwd`; `default_cwd` stands for an absent one.
+
+    `name` is what the policy goes by; `from_settings`: nobody named it here, and it is another than the default.
 
     `level` finds out the sandbox level where none was given, None where one was; it is asked once.
     """
@@ -33,6 +57,8 @@ class Local:
     policy: PolicySet
     place: Place
     default_cwd: str | None
+    name: str = _DEFAULT
+    from_settings: bool = False
     level: Callable[[], Isolation] | None = None
 
     def at(self, cwd: str | None) -> Place:
@@ -42,20 +68,31 @@ class Local:
         """The same with a level that is found out only where an action depends on it."""
         return replace(self, level=functools.cache(level))
 
+    def placed(self, place: Place, facts: Facts) -> tuple[Place, Judged]:
+        """Where an action with these facts is to be judged, and by what: the level is found out where they depend on
+        it. The place is `place` itself where they do not."""
+        if self.level is None:
+            return place, Judged(policy=self.name, isolation=place.isolation)
+        if place.isolation.covers(required_isolation(facts)):
+            return place, Judged(policy=self.name, isolation=None)
+        level = self.level()
+        return replace(place, isolation=level), Judged(policy=self.name, isolation=level, offered=True)
+
 
 def local(
     environ: Mapping[str, str],
     *,
-    policy: str,
+    policy: str | None,
     workspace: str | None,
     home: str | None,
     isolation: Isolation,
     current: str,
 ) -> Local:
-    """What a dry run on this machine judges with. Reads policies, writes nothing, needs no `shield init`.
+    """What a dry run on this machine judges with; `policy` None is what the settings name. Reads policies, writes
+    nothing, needs no `shield init`.
 
     Raises:
-        ConfigError: no shell, or a workspace that would be everything.
+        ConfigError: settings that do not load, no shell, or a workspace that would be everything.
         PolicyError: the policy does not load.
     """
     state = home_from(environ)
@@ -63,7 +100,8 @@ def local(
     user = os.path.abspath(home) if home is not None else user_home(environ)
     root = _root(os.path.abspath(workspace), user) if workspace is not None else _usable(current, user)
     owners = [Path(state.policies)] if os.path.isdir(state.policies) else []
-    loaded = load_policy(policy, shipped_shelf(*owners))
+    name = configured_policy(state, environ) if policy is None else policy
+    loaded = load_policy(name, shipped_shelf(*owners))
     return Local(
         policy=with_workspace(loaded, Path(root)) if root is not None else loaded,
         place=Place(  # `shell` names the shell that commands would be run with; nothing is started
@@ -78,7 +116,21 @@ def local(
             protected=_protected(state, environ, path=env["PATH"]),
         ),
         default_cwd=root if root is not None else current,
+        name=name,
+        from_settings=policy is None and name != _DEFAULT,
     )
+
+
+def configured_policy(state: Home, environ: Mapping[str, str]) -> str:
+    """The policy that a Shield of this home would judge with: what `shield.toml` or `SHIELD_POLICY` names.
+
+    Raises ConfigError where the settings do not load."""
+    if not os.path.lexists(state.toml) and "SHIELD_POLICY" not in environ:
+        return _DEFAULT
+    from shield.config.loading import load  # heavy, and only for a home with settings
+    from shield.service.rulebook import owner_reference
+
+    return owner_reference(state, load(state, environ))
 
 
 def _protected(state: Home, environ: Mapping[str, str], *, path: str) -> Protected:

@@ -7,12 +7,15 @@ from typing import Any
 
 import click
 
-from shield.cli.connection import connect
+from shield.cli.connection import connect, endpoint
 from shield.cli.render import shown
-from shield.config.home import home_from, token_from
-from shield.errors import ClientError, ConfigError
+from shield.client import probe
+from shield.config.home import Home, home_from, token_from
+from shield.errors import ClientError, ConfigError, Reason
 
 __all__ = ["command"]
+
+_OURS = frozenset({Reason.AUTH_MISSING, Reason.AUTH_INVALID})  # of the token in the home: nothing was asked yet
 
 
 @click.command("status", short_help="Say how a running Shield is.")
@@ -32,6 +35,8 @@ def command(*, as_json: bool) -> None:
         if error.status is not None:  # it answered, so it runs; what it said is about the caller
             given = "`SHIELD_TOKEN`" if token_from(os.environ) is not None else f"the token in `{home.agent_token}`"
             raise ConfigError(f"Shield runs and does not take {given}: {error.detail}") from None
+        if error.reason in _OURS:
+            raise ConfigError(f"{_running(home)}, but {error.detail}") from None
         shape = {"home": home.path, "running": False, "detail": error.detail}
         click.echo(json.dumps(shape) if as_json else f"not running: {shown(error.detail)}")
         raise SystemExit(1) from None
@@ -42,6 +47,15 @@ def command(*, as_json: bool) -> None:
             click.echo(shown(line))
     if report.get("ready") is not True:
         raise SystemExit(1)
+
+
+def _running(home: Home) -> str:
+    """Whether Shield runs, where there is no token to ask it with."""
+    try:
+        probe(endpoint(home, os.environ))
+    except ClientError:
+        return "Shield does not run"
+    return "Shield runs"
 
 
 def _lines(report: Mapping[str, Any]) -> list[str]:

@@ -16,7 +16,7 @@ from typing import Self, TypeVar
 from shield.client import calls
 from shield.client.answers import answer_of, take, unreachable
 from shield.client.calls import Call, body_of, media_of
-from shield.client.endpoint import Endpoint, agent_token, async_transport, base_url, headers, transport
+from shield.client.endpoint import Endpoint, agent_token, async_transport, base_url, headers, probe, transport
 from shield.client.pin import check_home, pinned_key
 from shield.client.surroundings import refuse_project
 from shield.client.values import Checkpoint, OpenedSession, Readiness, Redemption
@@ -33,6 +33,7 @@ __all__ = [
     "agent_token",
     "check_home",
     "pinned_key",
+    "probe",
     "refuse_project",
 ]
 

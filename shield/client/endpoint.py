@@ -16,10 +16,12 @@ from shield.errors import ClientError, Reason
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["Endpoint", "agent_token", "async_transport", "base_url", "check_peer", "headers", "transport"]
+__all__ = ["Endpoint", "agent_token", "async_transport", "base_url", "check_peer", "headers", "probe", "transport"]
 
 _SOCKET_MAX = 107  # sun_path of unix(7), less the NUL
 _TOKEN_MAX = 4096
+_PROBE_S = 5.0
+_RENEW = "`shield init --new-tokens`"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,28 +44,56 @@ class Endpoint:
 def agent_token(home: Path) -> str:
     """The agent's token of the Shield with this home: one line of a file that only its owner can read.
 
-    Raises ClientError where it is missing, a link, someone else's, or open to others.
+    Raises ClientError: `service.unreachable` where no Shield was ever begun there, which the next start makes good;
+    `auth.missing` where it is gone or cannot be read, `auth.invalid` where it is a link, someone else's or open to
+    others.
     """
     path = home / "tokens" / "agent.token"
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError as error:
-        raise ClientError(f"the agent token `{path}` cannot be read ({error.strerror}); start Shield once") from None
+        if isinstance(error, FileNotFoundError) and not os.path.lexists(path.with_name("tokens.json")):
+            raise ClientError(f"there is no agent token `{path}` yet; start Shield once") from None
+        raise _no_token(path, error) from None
     try:
         entry = os.fstat(descriptor)
         if not stat.S_ISREG(entry.st_mode) or entry.st_uid != os.geteuid() or entry.st_mode & 0o077:
             raise ClientError(
-                f"`{path}` is not a file of yours alone; make it 0600, or delete it and start Shield again",
+                f"`{path}` is not a file of yours alone; make it 0600, or delete it and run {_RENEW}",
                 reason=Reason.AUTH_INVALID,
             )
         token = os.read(descriptor, _TOKEN_MAX).strip()
     except OSError as error:
-        raise ClientError(f"the agent token `{path}` cannot be read ({error.strerror}); start Shield once") from None
+        raise _no_token(path, error) from None
     finally:
         os.close(descriptor)
     if not token or not token.isascii():
-        raise ClientError(f"`{path}` holds no token; delete it and start Shield again", reason=Reason.AUTH_INVALID)
+        raise ClientError(f"`{path}` holds no token; make a new one with {_RENEW}", reason=Reason.AUTH_INVALID)
     return token.decode("ascii")
+
+
+def _no_token(path: Path, error: OSError) -> ClientError:
+    return ClientError(
+        f"the agent token `{path}` cannot be read ({error.strerror}); make a new one with {_RENEW}",
+        reason=Reason.AUTH_MISSING,
+    )
+
+
+def probe(endpoint: Endpoint) -> None:
+    """Raise ClientError unless a connection is taken there. Nothing is sent: no token is needed to find out."""
+    endpoint.check()
+    try:
+        if endpoint.socket is not None:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+                connection.settimeout(_PROBE_S)
+                connection.connect(str(endpoint.socket))
+                check_peer(connection)
+        else:
+            parts = urlsplit(base_url(endpoint))
+            socket.create_connection((parts.hostname or "", parts.port or 80), _PROBE_S).close()
+    except OSError as error:
+        where = endpoint.socket or endpoint.url
+        raise ClientError(f"no Shield answers at `{where}` ({error}); start one with `shield serve`") from None
 
 
 def _check_socket(path: Path) -> None:

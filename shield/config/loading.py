@@ -15,7 +15,7 @@ from shield.config.sections import Config, Section
 from shield.errors import ConfigError
 from shield.regex import regex
 
-__all__ = ["load"]
+__all__ = ["load", "place_set"]
 
 TOML_MAX = 256 * 1024
 
@@ -35,6 +35,17 @@ def load(home: Home, environ: Mapping[str, str]) -> Config:
         return Config.model_validate(_tuples(values))
     except ValidationError as error:
         raise ConfigError(_explain(error, where, _place_of(_key_of(error), written, home.toml))) from None
+
+
+def place_set(home: Home, environ: Mapping[str, str], key: str) -> str:
+    """Where `key` got its value, for a message about what only shows later: a variable, or the file and its line.
+
+    Raises ConfigError as `load` does."""
+    _, written = _read_toml(home.toml)
+    for name in environ:
+        if _override(name) == key:
+            return name
+    return _place_of(key, written, home.toml)
 
 
 def _read_toml(path: str) -> tuple[dict[str, Any], str]:

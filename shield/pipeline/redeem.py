@@ -84,7 +84,13 @@ class Redeemer:
         permit, session = issued.permit, issued.session
         # 2. the same bytes
         if action.hash != permit.act:
-            raise _refuse("this is not the action that was judged", Reason.PERMIT_MISMATCH)
+            # INVARIANT: an absent `cwd` is not the session's here: who does not name where it runs may run it elsewhere
+            judged = issued.request.action.cwd
+            unnamed = action.cwd is None and judged is not None
+            raise _refuse(
+                f"this is not the action that was judged{f', whose `cwd` is `{judged}`' if unnamed else ''}",
+                Reason.PERMIT_MISMATCH,
+            )
         # 3. once, and in time by a clock that cannot be set back
         if issued.used or self._spent(issued):
             raise _refuse("this permit was used before", Reason.PERMIT_USED)

@@ -100,6 +100,8 @@ def read(raw: bytes, file: str) -> Node:
     except yaml.MarkedYAMLError as error:
         mark = _at(error.problem_mark if error.problem_mark is not None else error.context_mark)
         what = " ".join(part for part in (error.context, error.problem) if part) or "not YAML"
+        if _character(text, mark) == "\t":
+            what = "a tab where YAML wants spaces; indent with spaces"
         raise PolicyError(f"not readable as YAML: {what}", file=file, line=mark.line, column=mark.column) from None
     except yaml.YAMLError:
         raise PolicyError("not readable as YAML", file=file, line=1, column=1) from None
@@ -142,6 +144,12 @@ def _text(raw: bytes, file: str) -> str:
 def _at(mark: Any) -> Mark:
     """libyaml's position, which counts from 0; errors of its encoding layer have none."""
     return Mark(mark.line + 1, mark.column + 1) if mark is not None else Mark(1, 1)
+
+
+def _character(text: str, mark: Mark) -> str:
+    """The character at a place, empty behind the end of its line."""
+    lines = text.splitlines()
+    return lines[mark.line - 1][mark.column - 1 : mark.column] if mark.line <= len(lines) else ""
 
 
 def _position(text: str, offset: int) -> Mark:

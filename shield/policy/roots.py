@@ -118,6 +118,12 @@ ROOTS: Final[Mapping[str, Type]] = MappingProxyType(
 _ELEMENTS: Mapping[Grant, Type] = MappingProxyType(
     {Grant.PATH: _PATH, Grant.COMMAND: _COMMAND, Grant.HOST: _HOST, Grant.RECIPIENT: STRING}
 )
+# Of a rule without `actions:`: nobody knows which fields there are.
+UNTYPED_PAYLOAD: Final = MapObject(
+    "payload",
+    MappingProxyType({}),
+    without="its fields are those of the action types that the rule's key `actions:` names: add it",
+)
 # Every name that some condition may use.
 NAMES: Final = frozenset((*ROOTS, "payload", *(grant.value for grant in _ELEMENTS)))
 _KINDS: Mapping[Kind, Type] = MappingProxyType(
@@ -172,7 +178,7 @@ def environment(
 def _payload(kinds: tuple[ActionType, ...] | None) -> MapObject:
     """Fields of the given types. One that some of them lack, or that may be left out, needs `has()`."""
     if kinds is None:
-        return MapObject("payload (which needs the key `actions:`)", MappingProxyType({}))
+        return UNTYPED_PAYLOAD
     fields: dict[str, Field] = {}
     for name in dict.fromkeys(name for kind in kinds for name in kind.fields):
         declared = [kind.fields[name] for kind in kinds if name in kind.fields]

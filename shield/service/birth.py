@@ -8,7 +8,16 @@ from shield.errors import ConfigError, RecordError, StateError
 from shield.service.home import is_empty, prepare
 from shield.service.log import begin_log, create_key
 from shield.service.outside import list_log, refuse_second
-from shield.service.tokens import Token, TokenBook, issue, read_book, read_what_is_left, write_agent_token, write_book
+from shield.service.tokens import (
+    Token,
+    TokenBook,
+    agent_trouble,
+    issue,
+    read_book,
+    read_what_is_left,
+    write_agent_token,
+    write_book,
+)
 from shield.types import Role
 
 __all__ = ["SHOWN_ONCE", "Birth", "agent_token", "initialise", "log_name", "new_tokens", "with_approver"]
@@ -65,23 +74,31 @@ def log_name() -> str:
 
 def agent_token(home: Home, *, now_ms: int) -> None:
     """Begin the book of tokens with the agent's. Raises ConfigError."""
+    write_book(home, (_fresh_agent(home, now_ms=now_ms),))
+
+
+def _fresh_agent(home: Home, *, now_ms: int) -> Token:
     agent, secret = issue(Role.AGENT, "agent", os.urandom, created_at=now_ms)
     write_agent_token(home, secret)
-    write_book(home, (agent,))
+    return agent
 
 
 def new_tokens(home: Home, roles: tuple[Role, ...], *, now_ms: int) -> dict[Role, str]:
     """Issue fresh tokens of `roles`, in place of those before; a running Shield takes them at its next reload. Where
-    the book of tokens is lost, the agent's is a fresh one, too, and of the others none is left.
+    the book of tokens or the agent's own is lost, that is a fresh one, too; of a lost book no other is left.
 
     Raises ConfigError."""
     if Role.AGENT in roles:
         raise ConfigError("the agent's token is made with the home; remove `tokens/` and begin anew to change it")
     left = read_what_is_left(home)
-    if left is None and roles:
-        agent_token(home, now_ms=now_ms)
-    kept = [token for token in (read_book(home) if left is None else left).tokens if token.role not in roles]
+    if left is None:
+        left = TokenBook(()) if roles else read_book(home)
+    kept = [token for token in left.tokens if token.role not in roles]
     issued: list[Token] = []
+    if roles and agent_trouble(home, left) is not None:
+        # the lost one must not count any more: nobody knows who has it
+        kept = [token for token in kept if token.role is not Role.AGENT]
+        issued.append(_fresh_agent(home, now_ms=now_ms))
     secrets: dict[Role, str] = {}
     for role in roles:
         token, secrets[role] = issue(role, role.value, os.urandom, created_at=now_ms)

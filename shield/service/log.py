@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from audit.errors import (
 )
 from audit.kinds import Kind, KindTable, Ref
 from audit.log import Log
-from audit.note import SigningKey
+from audit.note import SigningKey, VerifyKey
 from audit.private import MasterKey, create_master, load_master
 from audit.query import Filter, select
 from shield.config.home import Home
@@ -63,8 +64,13 @@ def create_key(home: Home, name: str, passphrase: str | None = None) -> SigningK
         raise StateError(f"the audit key cannot be made: {error}") from None
 
 
-def load_key(home: Home, passphrase: Callable[[], str] | None = None) -> SigningKey:
-    """The log's key; `passphrase` is asked only where it needs one. Raises StateError, and what `passphrase` raises."""
+def load_key(
+    home: Home, passphrase: Callable[[], str] | None = None, *, remembered: VerifyKey | None = None
+) -> SigningKey:
+    """The log's key; `passphrase` is asked only where it needs one. `remembered` is the public half that the folder of
+    checkpoints names: a person is told of it where the file is gone.
+
+    Raises StateError, and what `passphrase` raises."""
     folder = Path(home.keys)
     try:
         with contextlib.suppress(PassphraseError):
@@ -78,9 +84,20 @@ def load_key(home: Home, passphrase: Callable[[], str] | None = None) -> Signing
     except PassphraseError as error:
         raise StateError(f"{error}, and start again") from None
     except KeyFileError as error:
-        raise StateError(
-            f"{error}; put the key back from a copy, or begin a new log with `shield init --new-log REASON`"
-        ) from None
+        raise StateError(f"{error}; {_key_advice(home, remembered)}") from None
+
+
+def _key_advice(home: Home, remembered: VerifyKey | None) -> str:
+    """How to get the key back. Its public half says nothing secret, and what is told here is only proposed: the next
+    start still holds it against the private half, the log and the folder outside.
+
+    INVARIANT: the file is never written here. Which key a log answers to is a person's decision: one that was taken
+    from `audit.pem` would be that of whoever put it there."""
+    new = "begin a new log with `shield init --new-log REASON`"
+    if remembered is None or os.path.lexists(home.audit_vkey) or not os.path.lexists(home.audit_key):
+        return f"put the key back from a copy, or {new}"
+    write = f"(umask 077; echo {shlex.quote(remembered.line())} > {shlex.quote(home.audit_vkey)})"
+    return f"it is only the public half, remembered out of the home: find out who removed it, run `{write}`; or {new}"
 
 
 def open_log(home: Home, key: SigningKey, *, outside: Sequence[str] = ()) -> Log:
@@ -136,7 +153,8 @@ def _open(home: Home, key: SigningKey, *, create: bool, outside: Sequence[str], 
             " or begin a new log that says so with `shield init --new-log REASON`"
         ) from None
     except (LogForeignError, LogDamagedError) as error:
-        verify = f"python -P -m audit verify {home.audit_db} --key {home.audit_vkey}"
+        # this home's own command: it compares with what is remembered outside, by which an older copy is found
+        verify = f"SHIELD_HOME={shlex.quote(home.path)} shield audit verify"
         raise StateError(
             f"the audit log cannot be trusted: {error}; find out with `{verify}`, then restore a copy, or keep it as"
             " evidence and begin a new log that says so with `shield init --new-log REASON`"

@@ -16,7 +16,7 @@ from shield.policy.set import PolicySet
 from shield.policy.shelf import shipped_shelf
 from shield.types import Session
 
-__all__ = ["Rulebook", "load_owner_policy"]
+__all__ = ["Rulebook", "load_owner_policy", "owner_reference"]
 
 _OVERLAY_MAX = 1024 * 1024
 _CACHE_MAX = 64
@@ -26,14 +26,18 @@ _UNREADABLE = b"\xff"
 
 def load_owner_policy(home: Home, config: Config) -> PolicySet:
     """The policy that `shield.toml` names: by name (the home's `policies/` first) or as a file. Raises PolicyError."""
-    reference = config.policy
-    if reference.endswith((".yaml", ".yml")):
-        # INVARIANT: a relative file is never looked for in the directory Shield happens to be started in
-        reference = os.path.join(home.policies, reference)
     try:
-        return load_policy(reference, shipped_shelf(Path(home.policies)))
+        return load_policy(owner_reference(home, config), shipped_shelf(Path(home.policies)))
     except (OSError, ValueError) as error:
         raise PolicyError(f"the policy `{config.policy}` cannot be read: {error}") from None
+
+
+def owner_reference(home: Home, config: Config) -> str:
+    """The name or the absolute file of the policy that `shield.toml` names."""
+    if config.policy.endswith((".yaml", ".yml")):
+        # INVARIANT: a relative file is never looked for in the directory Shield happens to be started in
+        return os.path.join(home.policies, config.policy)
+    return config.policy
 
 
 class Rulebook:

@@ -18,10 +18,10 @@ from shield.actions.registry import lookup
 from shield.approvals.queue import ApprovalQueue
 from shield.config.environment import EXEC_UMASK, exec_env
 from shield.config.home import Home, agent_homes, holds, user_home
-from shield.config.loading import load
+from shield.config.loading import load, place_set
 from shield.config.model_folder import model_found
 from shield.config.sections import Config
-from shield.errors import ConfigError, ShieldError
+from shield.errors import ConfigError, PolicyError, ShieldError, StateError
 from shield.facts.local import LocalFiles
 from shield.facts.unseen import UnknownFiles
 from shield.heuristics.load import HEURISTICS
@@ -30,6 +30,7 @@ from shield.pipeline.pipeline import Pipeline
 from shield.pipeline.pool import Pool
 from shield.pipeline.ports import system_clock
 from shield.pipeline.sessions import Execution, SessionBook
+from shield.policy.set import PolicySet
 from shield.resources import data_folder
 from shield.service.admission import Admission
 from shield.service.app import build_app
@@ -45,14 +46,14 @@ from shield.service.log import load_key, open_log, remembered_in
 from shield.service.metrics import Metrics
 from shield.service.openapi import describe
 from shield.service.operator import ServiceOperator
-from shield.service.outside import Outside, check_folder, check_listed, list_log
+from shield.service.outside import Outside, check_folder, check_listed, last_begun, list_log
 from shield.service.places import Places
 from shield.service.process import harden, settle_memory
 from shield.service.routes import ROUTES
 from shield.service.rulebook import Rulebook, load_owner_policy
 from shield.service.server import make_server
 from shield.service.text_tier import model_digest, rules_digest, say_what_lacks, standing_of
-from shield.service.tokens import read_book
+from shield.service.tokens import agent_trouble, read_book
 from shield.store.state import StateStore
 from shield.tiers.loading import start_tier1, stop_tier1
 from shield.types import Role
@@ -73,7 +74,8 @@ def serve(home: Home, hooks: Hooks) -> None:
         if is_empty(home):
             born = initialise(home, now_ms=time.time_ns() // 1_000_000, checkpoints=folder, roles=())
             hooks.said(f"began the log `{born.log}` in `{home.path}`")
-        key = load_key(home, hooks.passphrase)
+        begun = last_begun(folder, home)
+        key = load_key(home, hooks.passphrase, remembered=None if begun is None else begun.key)
         # before it is listed: a log that was put here must not be vouched for by what it has to be held against
         unlisted = check_listed(folder, home, key.verifier)
         if (trouble := list_log(folder, home, key.verifier)) is not None:
@@ -89,6 +91,25 @@ def serve(home: Home, hooks: Hooks) -> None:
                 runner.run(_main(home, config, hooks, key, outside))
 
 
+def _policy(home: Home, config: Config, hooks: Hooks) -> PolicySet:
+    """The owner's policy. Raises PolicyError: for one that is not there it says which setting names it."""
+    try:
+        return load_owner_policy(home, config)
+    except PolicyError as error:
+        if error.file is not None:  # the policy is there, and the message says where in it
+            raise
+        raise PolicyError(f"{place_set(home, hooks.overrides, 'policy')}: `policy`: {error.detail}") from None
+
+
+def _listener(home: Home, config: Config, hooks: Hooks) -> Listener:
+    try:
+        return bind(home, config)
+    except StateError as error:
+        if config.service.tcp is None:
+            raise
+        raise StateError(f"{place_set(home, hooks.overrides, 'service.tcp')}: `service.tcp`: {error.detail}") from None
+
+
 def _outside(home: Home, workspaces: tuple[str, ...]) -> None:
     if any(holds(os.path.realpath(root), home.path) for root in workspaces):
         raise ConfigError(f"`{home.path}` lies in a directory where agents work; set SHIELD_HOME to one outside")
@@ -98,7 +119,7 @@ async def _main(home: Home, config: Config, hooks: Hooks, audit_key: SigningKey,
     loop = asyncio.get_running_loop()
     with contextlib.ExitStack() as down:
         # before anything is written: a start that cannot listen leaves no trace in the log
-        listener = bind(home, config)
+        listener = _listener(home, config, hooks)
         down.callback(listener.close)
         key = PermitKey()
         down.enter_context(published_key(home, key.public))
@@ -117,7 +138,7 @@ async def _main(home: Home, config: Config, hooks: Hooks, audit_key: SigningKey,
         pool = Pool(_JUDGING_THREADS)
         down.callback(pool.close)
 
-        rulebook = Rulebook(load_owner_policy(home, config), lambda: load_owner_policy(home, config))
+        rulebook = Rulebook(_policy(home, config, hooks), lambda: _policy(home, config, hooks))
         clock = system_clock()
         shell, env = exec_env(config.exec.env, hooks.environ)
         sessions = SessionBook(
@@ -130,7 +151,10 @@ async def _main(home: Home, config: Config, hooks: Hooks, audit_key: SigningKey,
         model = model_found(config.tier1.model, home)
         tier1 = start_tier1(data_folder(HEURISTICS), model, own=Path(home.heuristics))
         down.callback(stop_tier1, tier1)
-        book = hooks.book(read_book(home))
+        stored = read_book(home)
+        if (trouble := agent_trouble(home, stored)) is not None:
+            hooks.said(f"{trouble}, so no agent can ask; make new tokens with `shield init --new-tokens`")
+        book = hooks.book(stored)
         approvals = ApprovalQueue(
             store,
             now_ms=clock.now_ms,

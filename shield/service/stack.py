@@ -126,10 +126,14 @@ class Authentication:
         token = None
         if given:
             scheme, _, secret = given[0].partition(b" ")
-            if len(given) == 1 and scheme.lower() == b"bearer" and 0 < len(secret) <= _TOKEN_MAX:
-                token = self._tokens().find(secret)
+            if len(given) != 1 or scheme.lower() != b"bearer" or not 0 < len(secret) <= _TOKEN_MAX:
+                raise RefusedError("this header names no token; send `Authorization: Bearer TOKEN`, once")
+            token = self._tokens().find(secret)
             if token is None:
-                raise RefusedError("the token is not known; send `Authorization: Bearer TOKEN`")
+                raise RefusedError(
+                    "the token is not known; take one that `shield init` showed, or `shield init --new-tokens` and a"
+                    " reload"
+                )
         scope[_TOKEN] = token
         await self._app(scope, receive, send)
 

@@ -13,7 +13,16 @@ from shield.regex import regex
 from shield.service.home import read_private, write_private
 from shield.types import Role
 
-__all__ = ["Token", "TokenBook", "issue", "read_book", "read_what_is_left", "write_agent_token", "write_book"]
+__all__ = [
+    "Token",
+    "TokenBook",
+    "agent_trouble",
+    "issue",
+    "read_book",
+    "read_what_is_left",
+    "write_agent_token",
+    "write_book",
+]
 
 SECRET_BYTES = 32
 _SECRET = regex(r"shield_[a-z]+_[0-9a-f]{64}")
@@ -121,6 +130,20 @@ def write_agent_token(home: Home, secret: str) -> None:
     if not _SECRET.fullmatch(secret) or not secret.startswith("shield_agent_"):
         raise ConfigError("only an agent's token is ever written to disk")
     write_private(home.agent_token, secret.encode() + b"\n")
+
+
+def agent_trouble(home: Home, book: TokenBook) -> str | None:
+    """Why agents cannot ask with the token that lies in the home for them; None where they can."""
+    try:
+        raw = read_private(home.agent_token)
+    except ConfigError as error:
+        return error.detail
+    if raw is None:
+        return f"`{home.agent_token}` is missing"
+    found = book.find(raw.strip())
+    if found is None or found.role is not Role.AGENT:
+        return f"`{home.agent_token}` holds no agent's token that `{home.token_book}` knows"
+    return None
 
 
 def _token(item: dict[str, Any]) -> Token:

@@ -33,7 +33,10 @@ _NO_APPROVER = Opinion(
     tier=Tier.PERSON,
     answer=Answer.BLOCK,
     rule="no_approver",
-    advice="go on with what needs no approval; the user can start an approver with `shield approvals watch`",
+    advice=(
+        "go on with what needs no approval; the user can make an approver's token with `shield init --new-tokens` and,"
+        " once Shield is reloaded, answer with `shield approvals watch`"
+    ),
     severity=Severity.MEDIUM,
 )
 

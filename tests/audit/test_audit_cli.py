@@ -489,3 +489,13 @@ except AttributeError as error:
         check=False,
     )
     assert (done.stdout, done.stderr) == ("module `audit` has no attribute `nothing`\n", "")
+
+
+def test_a_list_that_finds_nothing_says_so_and_names_the_kinds_there_are(home):
+    found = CliRunner().invoke(main, ["list", str(home.db), "--kind", "nosuch"])
+    assert (found.exit_code, found.stdout) == (0, "")
+    assert "no record matches; `nosuch` is no kind of this log, these are: " in found.stderr
+    assert "decision" in found.stderr
+    found = CliRunner().invoke(main, ["list", str(home.db), "--rule", "nosuch"])
+    assert (found.exit_code, found.stdout, found.stderr) == (0, "", "no record matches\n")
+    assert CliRunner().invoke(main, ["list", str(home.db), "--kind", "decision"]).stderr == ""

@@ -71,6 +71,47 @@ def run(command: str):
     return {"type": "execute_command", "payload": {"command": command}}
 
 
+def test_the_policy_is_that_of_the_settings_and_is_said(place):
+    home, _ = place
+    state = home / ".shield"
+    (state / "policies").mkdir(parents=True, mode=0o700)
+    (state / "policies" / "mine.yaml").write_text("version: 1\nname: mine\ndefault: {effect: block}\n")
+    (state / "shield.toml").write_text('policy = "mine"\n')
+    (state / "shield.toml").chmod(0o600)
+    done = check(place, "--json", "read_file", "path=README.md")
+    assert (done.returncode, json.loads(done.stdout)["judged"]["policy"]) == (1, "mine")
+    said = check(place, "--text", "read_file", "path=README.md").stdout
+    assert b"judged by policy mine, whatever the isolation" in said
+    assert b"judged by" not in check(place, "--text", "--policy", "mine", "read_file", "path=README.md").stdout
+    done = check(place, "--json", "--policy", "default", "read_file", "path=README.md")
+    assert (done.returncode, json.loads(done.stdout)["judged"]["policy"]) == (0, "default")
+    (state / "shield.toml").write_text('policy = "mine.yaml"\n')
+    assert check(place, "--json", "read_file", "path=README.md").returncode == 1
+    # what does not load is no reason to judge by something else
+    (state / "shield.toml").write_text('polici = "mine"\n')
+    done = check(place, "read_file", "path=README.md")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"unknown key `polici`" in done.stderr
+
+
+def test_the_isolation_that_a_verdict_depends_on_is_said(place):
+    shape = json.loads(check(place, "--json", "read_file", "path=README.md").stdout)
+    assert shape["judged"] == {"policy": "default", "isolation": None}
+    for level in ("none", "confined"):
+        done = check(place, "--json", "--isolation", level, "execute_command", "command=python3 x.py")
+        assert json.loads(done.stdout)["judged"]["isolation"] == level
+    shape = json.loads(check(place, "--json", "execute_command", "command=python3 x.py").stdout)
+    assert shape["judged"]["isolation"] in ("none", "state_hidden", "confined")
+
+
+def test_an_empty_line_is_not_passed_over(place):
+    done = check(place, "--text", stdin=lines(read("README.md"), b"", b" \r"))
+    assert done.returncode == 2
+    told = done.stdout.splitlines()
+    assert [line[:9].strip() for line in told] == [b"ALLOW", b"BLOCK", b"BLOCK"]
+    assert b"line 2: an empty line, and each is one action; leave it out" in told[1]
+
+
 def test_one_verdict_a_line_in_order(place):
     done = check_as_process(
         place,

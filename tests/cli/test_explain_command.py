@@ -54,6 +54,17 @@ def test_json_has_every_rule_and_agrees_with_check(run):
     assert shape["opinions"][-1]["tier"] == 0
 
 
+def test_it_judges_where_check_judges(run):
+    words = ("execute_command", "command=python3 a.py")
+    told, said = json.loads(run("--json", *words).stdout), json.loads(run("--json", *words, of=check).stdout)
+    assert told["judged"] == said["judged"]
+    assert told["verdict"]["decision"] == said["decision"]
+    for level in ("none", "confined"):
+        told = json.loads(run("--json", "--isolation", level, *words).stdout)
+        assert told["judged"] == {"policy": "default", "isolation": level}
+    assert f"judged    by policy default, isolation {level}" in run("--text", "--isolation", level, *words).stdout
+
+
 def test_a_rule_that_is_not_enforced_is_shown_and_decides_nothing(run, tmp_path):
     (tmp_path / "tried.yaml").write_text(
         "version: 1\nname: tried\nrules:\n"

@@ -6,6 +6,7 @@ import pty
 import select
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -165,6 +166,20 @@ def test_the_help_of_audit_asks_for_nothing_that_the_home_fills_in(folder, optio
         assert "What this home knows is filled in" in done.stdout
 
 
+def test_what_is_wrong_with_a_call_of_audit_is_said_as_its_help_says_it(folder):
+    assert run(folder, "init", "--no-tokens").returncode == 0
+    for words in (("show", "abc"), ("prove", "abc"), ("list", "--ref", "abc")):
+        done = run(folder, "audit", *words)
+        assert done.returncode == 2
+        assert done.stderr.startswith(f"Usage: shield audit {words[0]} [OPTIONS]"), done.stderr
+        assert "DB" not in done.stderr
+        assert "'abc' is not a valid number of a record" in done.stderr
+    # the log has records only once Shield has run
+    done = run(folder, "audit", "rotate-key", "--reason", "x")
+    assert done.returncode == 2
+    assert "start it once" in done.stderr
+
+
 def test_trust_asks_a_person(folder):
     root = f"{folder}/ws"
     refused = run(folder, "trust", root)
@@ -201,6 +216,61 @@ def test_a_token_that_a_running_shield_does_not_know_is_no_shield_that_is_down(f
             assert (done.returncode, done.stdout) == (2, "")
             said = "shield: Shield runs and does not take `SHIELD_TOKEN`: the token is not known; "
             assert done.stderr.startswith(said), done.stderr
+
+
+def test_a_lost_token_of_agents_is_said_and_made_good(folder):
+    assert run(folder, "init", "--no-tokens").returncode == 0
+    lost = f"{folder}/h/tokens/agent.token"
+    os.remove(lost)
+    service = subprocess.Popen(
+        command("serve", "--json"), env=environment(folder), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert service.stdout.readline()
+        assert f"`{lost}` is missing, so no agent can ask; make new tokens with `shield init --new-tokens`" in said(
+            service
+        )
+        status = run(folder, "status")
+        assert status.returncode == 2
+        assert status.stderr.startswith("shield: Shield runs, but the agent token"), status
+        assert "shield init --new-tokens" in status.stderr
+        read, write = os.pipe()
+        with open(read, "rb"):
+            subprocess.run(
+                command("init", "--new-tokens", "--token-fd", str(write)),
+                env=environment(folder), pass_fds=[write], timeout=30, check=True, capture_output=True,
+            )  # fmt: skip
+            os.close(write)
+        service.send_signal(signal.SIGHUP)
+        assert "reloaded" in said(service)
+        assert run(folder, "status").returncode == 0
+    finally:
+        service.terminate()
+        service.communicate(timeout=30)
+    os.remove(lost)
+    assert "Shield does not run, but the agent token" in run(folder, "status").stderr
+
+
+def test_a_person_is_asked_for_a_token_only_where_shield_answers_and_told_of_no_header(folder):
+    done = run(folder, "approvals", "list")
+    assert done.returncode == 2
+    assert "shield serve" in done.stderr, done.stderr
+    assert "token" not in done.stderr
+    with running() as service:
+        os.makedirs(f"{folder}/h", mode=0o700)
+        Path(f"{folder}/h/shield.toml").write_text(f'[service]\nsocket = "{service.path}"\n')
+        os.chmod(f"{folder}/h/shield.toml", 0o600)
+        done = run(folder, "approvals", "list", SHIELD_TOKEN="xx")
+        assert done.returncode == 2
+        assert "the token is not known" in done.stderr
+        assert "Bearer" not in done.stderr
+    # a socket file that a killed Shield left behind is none that answers
+    Path(f"{folder}/h/shield.toml").write_text(f'[service]\nsocket = "{folder}/h/left"\n')
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(f"{folder}/h/left")
+    os.chmod(f"{folder}/h/left", 0o600)
+    done = run(folder, "approvals", "list")
+    assert (done.returncode, "no Shield answers" in done.stderr) == (2, True), done
 
 
 def test_status_of_nothing(folder):

@@ -328,3 +328,11 @@ def test_two_workspaces_may_use_the_same_name(folder):
         policy = add_workspace(policy, rule.format(kind).encode(), kind)
     for kind in ("read_file", "write_file"):
         assert kind in ask(policy, kind, paths=(path(),)).evidence[0]
+
+
+def test_payload_without_actions_says_what_it_needs(folder):
+    with pytest.raises(PolicyError) as caught:
+        folder.policy(rules("{id: a, effect: block, when: \"payload.path == 'x'\"}"))
+    assert "unknown field `path` of `payload`; its fields are those of the action types that the rule's key" in str(
+        caught.value
+    )

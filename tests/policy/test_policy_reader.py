@@ -9,6 +9,8 @@ from shield.policy.reader import MAX_BYTES, List, Map, Mark, Scalar, plain, read
 
 REFUSED = [  # text, line, column, part of the message
     ("a: &x 1", 1, 4, "anchor `&x`"),
+    ("a:\n\tb: 1", 2, 1, "a tab where YAML wants spaces; indent with spaces"),
+    ("a:\r\n  b: 1\r\n\tc: 2", 3, 1, "a tab where YAML wants spaces"),
     ("a: 1\nb: *a", 2, 4, "alias `*a`"),
     ("a: !!str 1", 1, 4, "tag"),
     ("a: ! b", 1, 4, "tag"),

@@ -17,7 +17,7 @@ from shield.errors import ConfigError, StateError
 from shield.service import home as homes
 from shield.service.birth import SHOWN_ONCE, initialise, new_tokens, with_approver
 from shield.service.listener import claimed, listen_tcp, listen_unix
-from shield.service.tokens import TokenBook, issue, read_book, write_agent_token, write_book
+from shield.service.tokens import TokenBook, agent_trouble, issue, read_book, write_agent_token, write_book
 from shield.types import Role
 
 NOW = 1_795_000_000_000
@@ -167,6 +167,27 @@ def test_new_tokens_are_the_way_out_where_the_book_is_lost(home, left):
     assert [book.find(secret.encode()).role for secret in after.values()] == [Role.APPROVER, Role.ADMIN]
     assert len(book.tokens) == 3
     assert all(book.find(secret.encode()) is None for secret in before.values())
+
+
+@pytest.mark.parametrize("lost", ["gone", "another", "open"])
+def test_new_tokens_make_a_fresh_one_for_agents_where_theirs_is_lost(home, lost):
+    initialise(home, checkpoints=beside(home), now_ms=NOW)
+    path = Path(home.agent_token)
+    before = path.read_text().strip()
+    assert agent_trouble(home, read_book(home)) is None
+    if lost == "gone":
+        path.unlink()
+    elif lost == "another":
+        path.write_text(f"shield_agent_{'0' * 64}\n")
+    else:
+        path.chmod(0o644)
+    assert agent_trouble(home, read_book(home)) is not None
+    new_tokens(home, (Role.APPROVER,), now_ms=NOW)
+    book, after = read_book(home), path.read_text().strip()
+    assert agent_trouble(home, book) is None
+    assert book.find(after.encode()).role is Role.AGENT
+    assert book.find(before.encode()) is None, "what was lost, somebody else may have"
+    assert [token.role for token in book.tokens].count(Role.AGENT) == 1
 
 
 def test_new_tokens_replace_no_book_that_others_can_read(home):

@@ -197,6 +197,11 @@ def test_an_older_copy_of_the_home_does_not_start(folder):
     said = refused(home)
     assert "the audit log cannot be trusted" in said
     assert "--new-log" in said
+    # what it says to find out with finds it: `python -P -m audit verify` alone has nothing to compare with
+    named = re.search(r"find out with `SHIELD_HOME=(\S+) shield (audit verify)`", said)
+    assert named is not None, said
+    assert named[1] == home.path
+    assert run(home, *named[2].split()).returncode == 1
     # without the memory outside nobody could tell
     opened(home, outside=False).close()
 
@@ -621,6 +626,40 @@ def test_a_key_with_a_passphrase(folder):
     everything = b"".join(file.read_bytes() for file in Path(folder).rglob("*") if file.is_file())
     assert secret.encode() not in everything
     assert b"another" not in everything
+
+
+def test_a_lost_public_half_is_put_back_as_it_was_remembered_outside(folder):
+    home, _ = begun(folder)
+    with serving(home) as (process, _):
+        stop(process)
+    kept = Path(home.audit_vkey).read_text()
+    os.remove(home.audit_vkey)
+    said = refused(home)
+    assert not os.path.lexists(home.audit_vkey), "nothing is put back that nobody looked at"
+    told = re.search(r"run `(\(umask .*?\))`", said)
+    assert told is not None, said
+    subprocess.run(["/bin/sh", "-c", told[1]], check=True, timeout=20)
+    assert Path(home.audit_vkey).read_text() == kept
+    with serving(home) as (process, _):
+        stop(process)
+
+
+def test_another_key_in_place_of_a_lost_public_half_is_not_vouched_for(folder):
+    home, _ = begun(folder)
+    other = Home(path=f"{folder}/other")
+    prepare(other)
+    initialise(other, now_ms=NOW, checkpoints=state(folder), roles=())
+    os.remove(home.audit_vkey)
+    shutil.copy(other.audit_key, home.audit_key)
+    told = re.search(r"run `(\(umask .*?\))`", refused(home))
+    subprocess.run(["/bin/sh", "-c", told[1]], check=True, timeout=20)
+    assert "not halves of one key" in refused(home)
+    # a home of which nothing is remembered outside has nothing to propose
+    os.remove(home.audit_vkey)
+    shutil.rmtree(state(folder))
+    said = refused(home)
+    assert "put the key back from a copy" in said
+    assert "umask" not in said
 
 
 def test_what_is_kept_can_be_opened_and_destroyed(folder):

@@ -235,6 +235,12 @@ def test_what_stops_a_start(place):
     assert "mine.yaml:5" in refused(home)
     Path(home.toml).write_text("[servce]\nqueue = 1\n")
     assert "unknown key `servce" in refused(home)
+    Path(home.toml).write_text('\npolicy = "nosuch"\n')
+    assert f"{home.toml}, line 2: `policy`: there is no policy named `nosuch`" in refused(home)
+    assert "SHIELD_POLICY: `policy`: there is no policy named `none`" in refused(home, SHIELD_POLICY="none")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        Path(home.toml).write_text(f'[service]\ntcp = "127.0.0.1:{taken.getsockname()[1]}"\n')
+        assert f"{home.toml}, line 2: `service.tcp`: `127.0.0.1:" in refused(home)
     Path(home.toml).write_text("")
     raw = Path(home.audit_db).read_bytes()
     os.rename(home.audit_db, f"{place}/kept.db")

@@ -146,6 +146,8 @@ def test_nobody_to_ask_is_a_block_that_says_what_for():
     assert found.answer is Answer.BLOCK
     assert found.rule == "no_approver"
     assert "it sends a message" in found.reason
+    # answering needs a token, and there is none: what makes one comes first
+    assert found.advice.index("shield init --new-tokens") < found.advice.index("shield approvals watch")
 
 
 def test_an_open_question_is_no_answer(approval):

@@ -51,6 +51,14 @@ _TOKEN = regex(
 )
 _ESCAPE = regex(r"\\(?:([abfnrtv\\?\"'`])|[xX]([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-3][0-7]{2}))")
 _SIMPLE = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+# what other languages write, and here is no operator
+_MEANT = {
+    "=": "`==` to compare",
+    "&": "`&&`",
+    "|": "`||`",
+    "~": "`text.matches(pattern)`",
+    ";": "`&&` between two conditions",
+}
 _OPENING = {")": "(", "]": "[", "}": "{"}
 
 
@@ -148,7 +156,8 @@ def _unknown(source: str, offset: int) -> str:
         return "the string is never closed, or a single-quoted one holds a line break"
     if source[offset] == "`":
         return "names in backticks are not supported: write an index such as x['a-b']"
-    return f"unexpected character {source[offset]!a}"
+    meant = _MEANT.get(source[offset])
+    return f"unexpected character {source[offset]!a}" + ("" if meant is None else f": write {meant}")
 
 
 def _operand(before: str, offset: int) -> None:

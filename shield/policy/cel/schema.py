@@ -109,10 +109,11 @@ class Object:
 @dataclass(frozen=True, slots=True, eq=False)
 class MapObject:
     """A JSON object with declared keys. Declared types are claims of whoever sent it and checked at every read:
-    a field is `DYN`, a scalar or a list of scalars."""
+    a field is `DYN`, a scalar or a list of scalars. `without` says why there are none, where there are none."""
 
     name: str
     fields: Mapping[str, Field]
+    without: str = ""
 
 
 Type = Scalar | EnumOf | ListOf | SetOf | MapOf | Object | MapObject

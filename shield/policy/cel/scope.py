@@ -217,7 +217,7 @@ class Scope:
             case Object() | MapObject():
                 declared = kind.fields.get(key)
                 if declared is None:
-                    raise self.error(f"unknown field `{key}` of `{kind.name}`", node, nearest(key, kind.fields))
+                    raise self.unknown(key, kind, node)
                 keyed = isinstance(kind, MapObject)
                 if testing:
                     test = (
@@ -256,6 +256,17 @@ class Scope:
                 # a string key raises on everything but a mapping, so the fast text needs no test of its own
                 return replace(exact, fast=f"{base.fast}[{key!a}]", path=path)
         raise self.error(f"a {describe(kind)} has no fields", node)
+
+    def unknown(self, key: str, kind: Object | MapObject, node: Node) -> CelLoadError:
+        """The field is not declared: the name that is most like it, else all that there are."""
+        near = nearest(key, kind.fields)
+        if near is not None:
+            also = ""
+        elif kind.fields:
+            also = f"; it has {', '.join(f'`{name}`' for name in sorted(kind.fields))}"
+        else:
+            also = f"; {kind.without}" if isinstance(kind, MapObject) and kind.without else "; it has none"
+        return self.error(f"unknown field `{key}` of `{kind.name}`{also}", node, near)
 
     def asked(self, code: Code, question: str, node: Node) -> None:
         """Refuse a text that no `question(text)` before it vouches for: it may have no answer."""

@@ -15,6 +15,8 @@ REFUSED = [
     # text, column, part of the message, suggestion
     ("pathes.exists(p, true)", 1, "unknown name `pathes`", "paths"),
     ("paths.exists(p, p.acces == 'read')", 19, "unknown field `acces` of `path`", "access"),
+    ("paths.exists(p, p.access = 'read')", 26, "unexpected character '=': write `==`", None),
+    ("paths.exists(p, p.zzz == 'read')", 19, "unknown field `zzz` of `path`; it has `access`, ", None),
     ("paths.exists(p, q.raw == 'x')", 17, "unknown name `q`", None),
     ("action.type in lists.readrs", 22, "unknown list `readrs`", "readers"),
     ("paths.exists(p, p.access == 'reed')", 17, "`reed` is never a value", "read"),
