@@ -147,9 +147,7 @@ def _parameter(parameter: Parameter, state: State, shell: Shell) -> Content:
             state.doubt("the text of a variable is expanded")
         return text
     if operator == "@Q":
-        if text == "" and not is_unset(parameter, state) and parameter.name in state.gone:
-            return None  # perhaps
-        return text if text is None or is_unset(parameter, state) else quoted_form(text)
+        return None if text is None else _quoted(text, parameter, state)
     pattern = pattern_of(words[0], state, shell) if words else None
     if operator.startswith("/"):
         by = _replacement(words[1], state, shell) if len(words) > 1 else ""
@@ -227,6 +225,13 @@ def _replacement(word: Word, state: State, shell: Shell) -> str | None:
     literal = all(part.kind is LITERAL for part in word)
     live = "".join(part.text for part in word if not part.quoted)
     return None if text is None or "\\" in text or "&" in (live if literal else text) else text
+
+
+def _quoted(text: str, parameter: Parameter, state: State) -> str | None:
+    """`${x@Q}`; of what may be set or not, None."""
+    if is_unset(parameter, state):
+        return text
+    return None if not text and parameter.name in state.gone else quoted_form(text)
 
 
 def _default(parameter: Parameter, subject: Content, state: State, shell: Shell) -> Content:
