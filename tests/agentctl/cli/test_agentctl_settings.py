@@ -185,7 +185,8 @@ def test_a_model_that_wants_another_key_is_answered_with_its_variable(shield, en
     with ScriptedModel([Turn(fault=Fault(status=401, body='{"error": {"message": "who are you"}}'))]) as model:
         done = talk(shield, "run", "hi", **model_env(model), **env)
     assert done.returncode == 1
-    assert said in " ".join(done.stdout.split()), done.stdout + done.stderr
+    assert said in " ".join(done.stderr.split()), done.stdout + done.stderr
+    assert done.stdout == ""
     assert "wrong-key" not in done.stdout + done.stderr
 
 

@@ -16,6 +16,7 @@ from agentctl.events import TextDelta
 from agentctl.ui.approver import ask
 from agentctl.ui.console import HELP, read_line
 from agentctl.ui.exact import width
+from agentctl.ui.person import Asked
 from agentctl.ui.question import COLUMNS, question
 from agentctl.ui.screen import Screen
 from agentctl.ui.shown import Shown
@@ -76,7 +77,7 @@ def test_what_joins_nothing_is_spelled_out_in_prose(text):
 def test_marks_that_stream_in_pieces_do_not_climb(mark, piece):
     """A model's answer comes a few characters at a time, and so could the marks that cover the verdict above."""
     out, text = io.StringIO(), "a" + mark * 40
-    shown = Shown(Screen(out), asks=False)
+    shown = Shown(Screen(out), asks=Asked.NOBODY)
     for at in range(0, len(text), piece):
         shown.event(TextDelta(text=text[at : at + piece]))
     assert out.getvalue().count(mark) <= 4
