@@ -17,7 +17,7 @@ from agentctl.turns.messages import ToolCall, ToolResult
 from agentctl.ui.person import Asked
 from agentctl.ui.screen import Screen
 from agentctl.ui.spoken import Spoken
-from agentctl.ui.text import described
+from agentctl.ui.text import described, single_line
 from shield.types import Decision
 
 __all__ = ["NOT_PROPOSED", "Shown"]
@@ -93,6 +93,8 @@ class Shown:
         # a call that never reached Shield: its content is worded for the model
         unsent = result.decision is None and result.reason is not None
         self._screen.output(result.reason or "" if unsent else result.content, error=result.is_error)
+        if result.aside:
+            self._screen.line(f"→ {single_line(result.aside, 400)}")
 
     def _verdict(self, call: ToolCall, decision: Decision, reason: str, advice: str | None = None) -> None:
         """One line, once for each decision on a call."""

@@ -151,6 +151,28 @@ def test_the_console_judges_each_line(shield):
     assert "! [exit code 3]" in done.stdout
 
 
+NOTICE = "[withheld by Shield: this text holds what reads like orders to an agent, and was not passed on.]"
+
+
+def test_what_is_withheld_is_told_the_person_with_the_command_that_says_why(shield):
+    shield.content = lambda parts: [{**part, "text": NOTICE} for part in parts]
+    script = [Turn(calls=(Call("read_file", {"path": "README.md"}),)), Turn(text="It was withheld.")]
+    with ScriptedModel(script) as model:
+        done = talk(shield, "run", "read it", **model_env(model))
+    assert f"| {NOTICE}\n→ the model was not given it either; `shield audit show " in done.stderr
+    told = json.dumps(model.requests[1].body)
+    assert "withheld by Shield" in told
+    assert "shield audit" not in told
+    assert "hello" not in told + done.stderr
+
+
+def test_a_tool_that_prints_a_notice_withholds_nothing(shield):
+    (Path(shield.workspace) / "notice.txt").write_text(NOTICE)
+    done = talk(shield, "chat", stdin="/read notice.txt\n")
+    assert NOTICE in done.stdout
+    assert "shield audit show" not in done.stdout
+
+
 def test_when_shield_is_lost_the_console_ends_with_3(shield):
     shield.answers["/v1/evaluate"] = (500, "text/plain", b"")
     done = talk(shield, "chat", stdin="/read README.md\n/read README.md\n")
