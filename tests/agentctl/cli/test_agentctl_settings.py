@@ -50,6 +50,13 @@ def config(folder, *arguments, **env):
         ('proxy = "socks5://u:SECRET@proxy:1"', ", line 1: `proxy` is `socks5://proxy:1`; give `http://HOST:PORT`"),
         ('model = "m"\n\n  isolation = "total"', ", line 3: `isolation` is `total`; give one of none, state_hidden"),
         ('caches = ["/a", "b"]', ", line 1: `caches`: one of them is `b`; name folders by absolute paths"),
+        (
+            'caches = ["/"]',
+            ", line 1: `caches`: one of them is `/`; commands could write all of your home directory there",
+        ),
+        ('caches = ["/home"]', ", line 1: `caches`: one of them is `/home`; commands could write all of your home"),
+        ('caches = ["~/"]', ", line 1: `caches`: one of them is `~/`; commands could write all of your home"),
+        ('caches = ["/a/../b"]', ", line 1: `caches`: one of them is `/a/../b`; name the folder without `..`"),
         ('caches = "/a"', ", line 1: `caches` is `/a`; give a list of folders"),
         ("model = '''\ncaches = 3\n'''\ncaches = 4", ", line 4: `caches` is `4`; give a list"),
         ('[model]\nname = "m"', ', line 1: `model` is `{"name": "m"}`; give text'),
