@@ -12,9 +12,10 @@ from pathlib import Path
 from agentctl.config import Settings
 from agentctl.errors import SidecarError
 from agentctl.execute import ShieldGate
+from agentctl.program import import_path, python_command
 from agentctl.sandbox.confinement import Confinement, choose
 from agentctl.sandbox.offer import Offer
-from agentctl.sidecar import Sidecar, find, import_path, open_gate, python_command, start
+from agentctl.sidecar import Sidecar, find, open_gate, start
 from agentctl.ui.person import Asked, Person, at_terminal
 from agentctl.ui.screen import Screen
 from agentctl.ui.text import single_line
