@@ -203,8 +203,27 @@ def test_a_model_on_this_machine_needs_no_key(shield):
 
 
 def test_a_history_that_cannot_be_kept_is_said(shield):
-    done = talk(shield, "run", "hi", **LOCAL | {"XDG_DATA_HOME": "/dev/null/x"})
+    done = talk(shield, "run", "hi", "--isolation", "none", **LOCAL | {"XDG_DATA_HOME": "/dev/null/x"})
     assert done.returncode == 1
     assert done.stderr.endswith(
         "agentctl: `/dev/null/x/agentctl` cannot be made: Not a directory; set XDG_DATA_HOME elsewhere\n"
     )
+
+
+def test_a_session_does_not_lose_its_sandbox_to_a_directory_that_cannot_be_written(shield):
+    """What this machine can hold is not known then; going on without has to be said."""
+    if json.loads(agentctl_run("config", "--json").stdout)["sandbox"]["levels"] == ["none"]:
+        pytest.skip("no sandbox holds here")
+    env = {"XDG_DATA_HOME": "/dev/null/x"}
+    done = talk(shield, "chat", stdin="/read README.md\n", **env)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "agentctl: `/dev/null/x/agentctl/sandbox` cannot be written to, and no sandbox goes without it: Not a directory;"
+        " set XDG_DATA_HOME elsewhere, or give `--isolation none` to go on without a sandbox\n"
+    )
+    assert shield.sent("/v1/evaluate") == []
+    assert "set XDG_DATA_HOME elsewhere" in agentctl_run("config", env=env).stdout
+    done = talk(shield, "chat", "--isolation", "none", stdin="/read README.md\n", **env)
+    assert done.returncode == 0
+    assert "isolation none (no sandbox)" in done.stdout
+    assert "| hello" in done.stdout
