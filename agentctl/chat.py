@@ -1,6 +1,7 @@
 """`agentctl chat` and `agentctl run`: what is put together, and what happens in which order."""
 
 import asyncio
+import json
 import secrets
 import signal
 from collections.abc import Awaitable, Coroutine, Mapping
@@ -21,17 +22,19 @@ from agentctl.errors import (
 from agentctl.events import CallFinished, TurnEnd
 from agentctl.execute import ShieldGate
 from agentctl.gateway import gateway
-from agentctl.talk import cancelling, conversation, model_of, provider_of
+from agentctl.talk import cancelling, conversation, limits_of, model_of, provider_of
 from agentctl.tools.registry import tool
 from agentctl.turns.calls import Caller
 from agentctl.turns.gate import Proposal
 from agentctl.turns.messages import ToolCall
 from agentctl.ui.console import HELP, read_line
-from agentctl.ui.person import Person
+from agentctl.ui.person import Asked, Person
 from agentctl.ui.private import keep_private
 from agentctl.ui.screen import Screen, columns
-from agentctl.ui.shown import Shown
+from agentctl.ui.shown import NOT_PROPOSED, Shown
+from agentctl.ui.spoken import Spoken
 from shield.errors import ShieldError
+from shield.types import Decision
 
 __all__ = ["Exit", "chat", "once"]
 
@@ -70,10 +73,21 @@ def chat(settings: Settings, workspace: Path, environ: Mapping[str, str], person
     return _whole(_guarded(_chat(settings, workspace, environ, person, screen), talk))
 
 
-def once(settings: Settings, workspace: Path, environ: Mapping[str, str], person: Person, prompt: str) -> int:
-    """One turn with the model and nobody to ask: what needs a person is refused. Returns an exit code."""
-    screen, talk = _screen(person.out), _screen(person.talk)
-    return _whole(_guarded(_once(settings, workspace, environ, screen, talk, prompt), talk))
+def once(
+    settings: Settings,
+    workspace: Path,
+    environ: Mapping[str, str],
+    person: Person,
+    prompt: str,
+    *,
+    as_json: bool = False,
+) -> int:
+    """One turn with the model and nobody to ask: what needs a person is refused. Returns an exit code.
+
+    `out` gets the answer alone, or one JSON object of it, and `talk` the rest.
+    """
+    talk = _screen(person.talk)
+    return _whole(_guarded(_once(settings, workspace, environ, person, talk, prompt, as_json=as_json), talk))
 
 
 def _screen(out: TextIO, colour: bool = False) -> Screen:
@@ -108,13 +122,13 @@ async def _chat(settings: Settings, workspace: Path, environ: Mapping[str, str],
         model_of(settings.model, environ) as provider,
         gateway(settings, workspace, environ, screen, person=person) as (gate, asks),
     ):
-        shown = Shown(screen, asks=asks, echoes=person.terminal)
+        shown, waits = Shown(screen, asks=asks, echoes=person.terminal), asks is not Asked.NOBODY
         # from here on Ctrl-C stops a turn or a line, never the chat; a handler, since children would inherit SIG_IGN
         signal.signal(signal.SIGINT, lambda *_: None)
         if provider is None:
-            await _console(gate, person, screen, shown)
+            await _console(gate, person, screen, shown, waits=waits)
             return Exit.DONE
-        async with conversation(settings, provider, gate, screen, shown) as turn:
+        async with conversation(settings, provider, gate, screen, shown, waits=waits) as turn:
             # read in the main thread, where Ctrl-C ends the line: nothing else happens while the person types
             while (line := person.ask("you> ")) is not None:
                 match line.strip():
@@ -131,22 +145,37 @@ async def _chat(settings: Settings, workspace: Path, environ: Mapping[str, str],
 
 
 async def _once(
-    settings: Settings, workspace: Path, environ: Mapping[str, str], screen: Screen, talk: Screen, prompt: str
+    settings: Settings,
+    workspace: Path,
+    environ: Mapping[str, str],
+    person: Person,
+    talk: Screen,
+    prompt: str,
+    *,
+    as_json: bool,
 ) -> int:
     if settings.model is None:
         raise SettingsError(f"no model is configured; set AGENTCTL_MODEL or `model` in `{settings.file}`")
+    spoken = Spoken(talk, None if as_json else _screen(person.out), at_once=person.out.isatty())
     async with (
         aclosing(provider_of(settings.model, environ)) as provider,
         gateway(settings, workspace, environ, talk, person=None) as (gate, asks),
-        conversation(settings, provider, gate, screen, Shown(screen, asks=asks)) as turn,
     ):
-        return _EXIT.get(await turn(prompt), Exit.FAILED)
+        shown = Shown(talk, asks=asks, spoken=spoken)
+        async with conversation(settings, provider, gate, talk, shown, waits=asks is not Asked.NOBODY) as turn:
+            end = await turn(prompt)
+        code = _EXIT.get(end, Exit.FAILED)
+        if as_json:
+            calls = {name: shown.counts[name] for name in (*Decision, NOT_PROPOSED)}
+            report = {"answer": spoken.answer, "end": end, "exit": code, "session": gate.session.id, "calls": calls}
+            print(json.dumps(report), file=person.out, flush=True)
+    return code
 
 
 # --- the console -----------------------------------------------------------------------------------------------------
 
 
-async def _console(gate: ShieldGate, person: Person, screen: Screen, shown: Shown) -> None:
+async def _console(gate: ShieldGate, person: Person, screen: Screen, shown: Shown, *, waits: bool) -> None:
     """Each line is a tool call of the person's own, judged like a model's."""
     screen.line("no model is configured: each line is a tool call. /help lists them, /quit ends")
     while (text := person.ask("agentctl> ")) is not None:
@@ -166,7 +195,7 @@ async def _console(gate: ShieldGate, person: Person, screen: Screen, shown: Show
         call = ToolCall(id=secrets.token_hex(8), name=line.tool, arguments_text=line.arguments_text)
         proposal = Proposal(call=call, type=tool(line.tool).action_type, payload=line.payload)
         async with cancelling() as cancel:
-            caller = Caller(gate, shown.event, cancel=cancel)
+            caller = Caller(gate, shown.event, cancel=cancel, limits=limits_of(waits=waits))
             try:
                 verdict = await caller.judge(proposal)
                 shown.event(CallFinished(call=call, result=await caller.carry_out(proposal, verdict)))

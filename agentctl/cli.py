@@ -97,9 +97,12 @@ def chat(workspace: str, isolation: str | None) -> None:
 @click.argument("prompt")
 @_workspace
 @_isolation
-def run(prompt: str, workspace: str, isolation: str | None) -> None:
-    """Do one task and ask nobody here: what needs a person is refused, or waits for one where a Shield runs that
-    somebody answers (`shield approvals`, another `agentctl chat`).
+@click.option("--json", "as_json", is_flag=True, help="One JSON object: answer, end, exit, session, calls by verdict.")
+def run(prompt: str, workspace: str, isolation: str | None, *, as_json: bool) -> None:
+    """Do one task and ask nobody here: what needs a person is refused at once, or waits for one where a Shield runs
+    already that somebody answers (`shield approvals`, another `agentctl chat`).
+
+    The answer goes to standard output, verdicts and what tools gave to standard error.
 
     \b
     Example
@@ -116,7 +119,7 @@ def run(prompt: str, workspace: str, isolation: str | None) -> None:
     if not prompt.strip():
         raise click.BadParameter("say what is to be done", param_hint="PROMPT")
     person = Person(out=sys.stdout, talk=sys.stderr, ask=lambda _: None, terminal=False, colour=False)
-    sys.exit(once(_settings(workspace, isolation), Path(workspace), os.environ, person, prompt))
+    sys.exit(once(_settings(workspace, isolation), Path(workspace), os.environ, person, prompt, as_json=as_json))
 
 
 @main.command()

@@ -265,9 +265,18 @@ def _caches(given: Given, user: Path) -> tuple[Path, ...]:
     found = []
     for item in value:
         path = user / item[2:] if item.startswith("~/") else Path(item)
-        if not path.is_absolute() or ".." in path.parts or "\0" in item or path in (Path("/"), user):
-            raise Given(value=item, where=f"{given.where}: one of them").wrong(
-                "name folders by absolute paths or ones that begin with `~/`"
-            )
+        if (advice := _no_cache(item, path, user)) is not None:
+            raise Given(value=item, where=f"{given.where}: one of them").wrong(advice)
         found.append(path)
     return tuple(found)
+
+
+def _no_cache(item: str, path: Path, user: Path) -> str | None:
+    """What to write instead of a folder that can be no cache; None for one that can."""
+    if not path.is_absolute() or "\0" in item:
+        return "name folders by absolute paths or ones that begin with `~/`"
+    if ".." in path.parts:
+        return "name the folder without `..`"
+    if path == Path("/") or path == user or path in user.parents:
+        return "commands could write all of your home directory there; name a folder in it, like `~/.cargo/registry`"
+    return None

@@ -12,10 +12,11 @@ from pathlib import Path
 from agentctl.config import Settings
 from agentctl.errors import SidecarError
 from agentctl.execute import ShieldGate
+from agentctl.program import import_path, python_command
 from agentctl.sandbox.confinement import Confinement, choose
 from agentctl.sandbox.offer import Offer
-from agentctl.sidecar import Sidecar, find, import_path, open_gate, python_command, start
-from agentctl.ui.person import Person, at_terminal
+from agentctl.sidecar import Sidecar, find, open_gate, start
+from agentctl.ui.person import Asked, Person, at_terminal
 from agentctl.ui.screen import Screen
 from agentctl.ui.text import single_line
 from shield.client import AsyncClient
@@ -28,11 +29,11 @@ __all__ = ["gateway"]
 @asynccontextmanager
 async def gateway(
     settings: Settings, workspace: Path, environ: Mapping[str, str], screen: Screen, *, person: Person | None
-) -> AsyncIterator[tuple[ShieldGate, bool]]:
-    """A gate, and whether a person is asked here: the home's Shield, or an embedded one with the prompt."""
+) -> AsyncIterator[tuple[ShieldGate, Asked]]:
+    """A gate, and who is asked: by the home's Shield, or by an embedded one with or without the prompt."""
     async with AsyncExitStack() as stack:
         sidecar = await find(settings.home)
-        asks = False
+        asks = Asked.ELSEWHERE
         if sidecar is None:
             sidecar, asks = stack.enter_context(
                 _embedded(settings, workspace, environ, with_person=at_terminal(person))
@@ -67,14 +68,14 @@ def _session(
 @contextmanager
 def _embedded(
     settings: Settings, workspace: Path, environ: Mapping[str, str], *, with_person: bool
-) -> Iterator[tuple[Sidecar, bool]]:
-    """A Shield of ours, and whether an approver prompt runs beside it.
+) -> Iterator[tuple[Sidecar, Asked]]:
+    """A Shield of ours, and who is asked: the person here where a prompt runs beside it, otherwise nobody.
 
     INVARIANT: the approver's token goes from Shield to the prompt; this process never reads the pipe it goes through.
     """
     if not with_person:
         with start(settings.home, workspace=workspace, environ=environ) as sidecar:
-            yield sidecar, False
+            yield sidecar, Asked.NOBODY
         return
     token_read, token_write = os.pipe()
     prompt: subprocess.Popen[bytes] | None = None
@@ -103,7 +104,7 @@ def _embedded(
                 )
             os.close(token_read)
             token_read = -1
-            yield sidecar, True
+            yield sidecar, Asked.HERE
     finally:
         if token_read >= 0:
             os.close(token_read)
@@ -136,7 +137,7 @@ def _plain(settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
     return env | {"SHIELD_HOME": str(settings.home)} | import_path()
 
 
-async def _start_line(sidecar: Sidecar, gate: ShieldGate, offer: Offer, *, asks: bool) -> str:
+async def _start_line(sidecar: Sidecar, gate: ShieldGate, offer: Offer, *, asks: Asked) -> str:
     log, found = "", None
     async with AsyncClient(sidecar.endpoint, sidecar.token) as client:
         with contextlib.suppress(ClientError):
@@ -148,9 +149,8 @@ async def _start_line(sidecar: Sidecar, gate: ShieldGate, offer: Offer, *, asks:
                 name = single_line(str(said.get("id", "")).rpartition("/")[2])
                 log = f" · log {name}, {said['size']} records"
     shield = "embedded, started here" if sidecar.embedded else "found"
-    person = "asks here" if asks else "asks nobody" if sidecar.embedded else "asks through `shield approvals`"
     return (
-        f"Shield: {shield} · {person}{log}\n"
+        f"Shield: {shield} · {asks}{log}\n"
         f"session {gate.session.id} · isolation {gate.isolation.value}{_sandbox_line(offer)}\n"
         f"workspace {gate.cwd}"
         + "".join(f"\nnote: {single_line(note, 1000)}" for note in _notes(sidecar.remarks, found))

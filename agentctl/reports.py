@@ -9,6 +9,7 @@ from shield.types import Decision, Outcome, OutcomePart, OutcomeReply, OutcomeSt
 __all__ = ["report_of", "result_of", "withheld"]
 
 _NOTE: Final = "note"
+_WITHHELD: Final = "[withheld by Shield"  # begins what Shield gives in place of a part that it does not give back
 
 
 def report_of(jti: str, output: Output, duration_us: int) -> Outcome:
@@ -35,6 +36,7 @@ def result_of(call: str, output: Output, received: OutcomeReply) -> ToolResult:
         is_error=output.status is not OutcomeStatus.OK,
         decision=Decision.ALLOW,
         labels=received.labels,
+        aside=_aside(output, received),
     )
 
 
@@ -42,6 +44,14 @@ def withheld(call: str, why: str) -> ToolResult:
     """The result where Shield takes no outcome: the model sees nothing of it."""
     reason = f"it ran, but its output is withheld: {why}"
     return ToolResult(id=call, content=reason, is_error=True, decision=Decision.ALLOW, reason=reason)
+
+
+def _aside(output: Output, received: OutcomeReply) -> str | None:
+    """Where Shield kept something back: what shows a person why. What a tool printed by itself is no such notice."""
+    printed = {part.text for part in output.parts}
+    if any(part.text.startswith(_WITHHELD) and part.text not in printed for part in received.content):
+        return f"the model was not given it either; `shield audit show {received.seq}` says which rule spoke against it"
+    return None
 
 
 def _note(output: Output) -> str | None:

@@ -10,11 +10,8 @@ import base64
 import contextlib
 import json
 import os
-import selectors
 import signal
 import subprocess
-import sys
-import sysconfig
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -25,6 +22,7 @@ from typing import BinaryIO, Final, Self
 
 from agentctl.errors import SidecarError
 from agentctl.execute import REEVALUATIONS, BeforeRedeem, ShieldGate
+from agentctl.program import first_line, import_path, python_command
 from agentctl.sandbox import Sandbox, with_session
 from agentctl.sandbox.confinement import Confinement
 from agentctl.tools.web import Network
@@ -33,13 +31,13 @@ from shield.errors import ClientError, ConfigError, Reason
 from shield.types import Isolation
 from shield.user import user_home
 
-__all__ = ["Sidecar", "find", "open_gate", "python_command", "start"]
+__all__ = ["Sidecar", "find", "open_gate", "start"]
 
 READY_S: Final = 30.0
 _STOP_S: Final = 10.0
-_LINE_MAX: Final = 16 * 1024
 _TELL_MAX: Final = 4096
 _ITS_OWN: Final = "shield: "  # begins what Shield itself says on standard error
+_TAKEN: Final = "another Shield runs on "  # begins what it says where the home is in use
 # What an embedded Shield may know of our environment: what its tools are run with, and nothing that steers Python.
 _PASSED: Final = (
     "HOME",
@@ -93,7 +91,7 @@ async def find(home: Path) -> Sidecar | None:
 
     Raises ClientError where something is there that must not be talked to.
     """
-    endpoint = Endpoint(socket=home / "run" / "shield.sock")
+    endpoint = Endpoint(socket=_socket(home))
     check_home(home)
     token = None
     try:
@@ -158,17 +156,25 @@ def start(
         finally:
             os.close(ready_write)
             os.close(parent_read)
-        line = _first_line(ready_read, clock() + READY_S, clock)
+        line = first_line(ready_read, clock() + READY_S, clock)
         try:
             told = json.loads(line)
-            endpoint = Endpoint(socket=Path(told["socket"]))
+            address = Path(told["socket"])
+            endpoint = Endpoint(socket=address)
             key = base64.b64decode(told["public_key"], validate=True)
             token = agent_token(home)
         except (ValueError, KeyError, TypeError, ClientError):
             os.close(leash)
             _end(process)
             why = " ".join(_lines(said)[-3:]).removeprefix(_ITS_OWN) or "it said nothing; `shield serve` may tell more"
-            raise SidecarError(f"Shield did not start: {why}") from None
+            raise SidecarError(_unreached(home) if why.startswith(_TAKEN) else f"Shield did not start: {why}") from None
+        if not address.is_absolute():
+            os.close(leash)
+            _end(process)
+            raise SidecarError(
+                f"`service.tcp` in `{home / 'shield.toml'}` has Shield listen on `{address}`, and agentctl knows its"
+                " socket only: leave it out, or set SHIELD_HOME to a home of its own"
+            )
         remarks = tuple(line.removeprefix(_ITS_OWN) for line in _lines(said) if line.startswith(_ITS_OWN))
     return Sidecar(
         endpoint=endpoint,
@@ -180,6 +186,19 @@ def start(
         _process=process,
         _leash=leash,
     )
+
+
+def _unreached(home: Path) -> str:
+    """A Shield runs on the home, but not where we look for it: it cannot be used, so say what can be done."""
+    return (
+        f"another Shield runs on `{home}` and does not answer on `{_socket(home)}`, where alone agentctl looks for it:"
+        " `service.tcp` or `service.socket` has it listen elsewhere; leave them out, stop it, or set SHIELD_HOME to a"
+        " home of its own"
+    )
+
+
+def _socket(home: Path) -> Path:
+    return home / "run" / "shield.sock"
 
 
 def _lines(said: BinaryIO) -> list[str]:
@@ -242,12 +261,6 @@ async def open_gate(
             await asyncio.to_thread(ours.close)
 
 
-def python_command(module: str) -> list[str]:
-    """How a module of ours is run: this interpreter, never importing from the current directory (`-P`), nor from what
-    the environment or the user's own site says (`-I`) where we are installed."""
-    return [sys.executable, "-P" if import_path() else "-I", "-m", module]
-
-
 def _user(environ: Mapping[str, str]) -> Path | None:
     try:
         return Path(user_home(environ))
@@ -261,29 +274,8 @@ def _environment(home: Path, environ: Mapping[str, str]) -> dict[str, str]:
     return env | import_path()
 
 
-def import_path() -> dict[str, str]:
-    """What a child needs to import the very package that runs here: nothing where it is installed."""
-    root = Path(__file__).resolve().parent.parent
-    installed = {Path(sysconfig.get_path(name)).resolve() for name in ("purelib", "platlib")}
-    return {} if root in installed else {"PYTHONPATH": str(root)}
-
-
-def _first_line(descriptor: int, deadline: float, clock: Callable[[], float]) -> bytes:
-    """Up to the first newline, or what came until the deadline or the end. Closes the descriptor."""
-    line = b""
-    os.set_blocking(descriptor, False)
-    with os.fdopen(descriptor, "rb", buffering=0) as pipe, selectors.DefaultSelector() as selector:
-        selector.register(pipe, selectors.EVENT_READ)
-        while b"\n" not in line and len(line) < _LINE_MAX and (left := deadline - clock()) > 0:
-            if selector.select(left):
-                chunk = pipe.read(_LINE_MAX)
-                if not chunk:
-                    break
-                line += chunk
-    return line.partition(b"\n")[0]
-
-
 def _end(process: subprocess.Popen[bytes]) -> None:
+    """Ask it to end, then make it end; it is waited for."""
     for sign in (signal.SIGTERM, signal.SIGKILL):
         process.send_signal(sign)
         try:

@@ -14,6 +14,7 @@ from agentctl.errors import HistoryError, SettingsError
 from agentctl.events import TurnEnd
 from agentctl.execute import ShieldGate
 from agentctl.tools.registry import Registry
+from agentctl.turns.calls import CallLimits
 from agentctl.turns.cancel import Cancel
 from agentctl.ui.screen import Screen
 from agentctl.ui.shown import Shown
@@ -22,18 +23,19 @@ from agentctl.ui.text import single_line
 if TYPE_CHECKING:
     from agentctl.providers.provider import Provider
 
-__all__ = ["Turn", "cancelling", "conversation", "model_of", "provider_of"]
+__all__ = ["Turn", "cancelling", "conversation", "limits_of", "model_of", "provider_of"]
 
 Turn = Callable[[str], Awaitable[TurnEnd]]
 
 
 @asynccontextmanager
 async def conversation(
-    settings: Settings, provider: "Provider", gate: ShieldGate, screen: Screen, shown: Shown
+    settings: Settings, provider: "Provider", gate: ShieldGate, screen: Screen, shown: Shown, *, waits: bool
 ) -> AsyncIterator[Turn]:
-    """A function that takes a turn with the model, over a new session of the history."""
+    """A function that takes a turn with the model, over a new session of the history. Where it `waits` for nobody, what
+    needs a person is refused at once."""
     from agentctl.history.store import History
-    from agentctl.loop import Loop
+    from agentctl.loop import Loop, LoopLimits
     from agentctl.sessions.session import Session
     from agentctl.turns.context import instructions
 
@@ -57,6 +59,7 @@ async def conversation(
             journal=session,
             system=instructions(gate.cwd),
             emit=shown.event,
+            limits=LoopLimits(calls=limits_of(waits=waits)),
         )
 
         async def turn(text: str) -> TurnEnd:
@@ -70,6 +73,11 @@ async def conversation(
             return report.end
 
         yield turn
+
+
+def limits_of(*, waits: bool) -> CallLimits:
+    """How long a call waits for a person: not at all where nobody is asked."""
+    return CallLimits() if waits else CallLimits(polls=0)
 
 
 @asynccontextmanager

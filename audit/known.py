@@ -42,6 +42,7 @@ class Known:
     count: int | None
     isolation: str | None
     enforced: str | None
+    withheld: tuple[str, ...]
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> "Known":
@@ -73,6 +74,7 @@ class Known:
             count=_number(body, "count"),
             isolation=_text(body, "isolation"),
             enforced=_text(body, "enforced"),
+            withheld=_texts(body, "withheld"),
         )
 
     @property
@@ -85,9 +87,11 @@ class Known:
         return next((value for value in view.values() if isinstance(value, str)), None)
 
     def outcome(self) -> Iterator[str]:
-        """What came of a call, in pieces: status, exit code, size, duration."""
+        """What came of a call, in pieces: status, that not all of it was given back, exit code, size, duration."""
         if self.status is not None:
             yield self.status
+        if self.withheld:
+            yield "withheld"
         if self.exit_code is not None:
             yield f"exit {self.exit_code}"
         if self.bytes is not None:

@@ -560,8 +560,13 @@ async def _answer(
     writer: asyncio.StreamWriter, status: int, body: Any, headers: Sequence[tuple[str, str]] = ()
 ) -> None:
     raw = (body if isinstance(body, str) else json.dumps(body)).encode()
-    lines = [f"HTTP/1.1 {status} Scripted", "content-type: application/json", f"content-length: {len(raw)}"]
-    lines += ["connection: close", *(f"{name}: {value}" for name, value in headers), "", ""]
+    named = {
+        "content-type": "application/json",
+        "content-length": str(len(raw)),
+        "connection": "close",
+        **dict(headers),
+    }
+    lines = [f"HTTP/1.1 {status} Scripted", *(f"{name}: {value}" for name, value in named.items()), "", ""]
     writer.write("\r\n".join(lines).encode() + raw)
     await writer.drain()
 

@@ -5,7 +5,6 @@ A request is repeated only while no byte of an answer has come.
 """
 
 import asyncio
-import ipaddress
 import math
 import random
 import re
@@ -13,15 +12,24 @@ import ssl
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from functools import partial
-from types import MappingProxyType
 from typing import cast
 
 import httpx
 
 from agentctl.errors import ModelAnswerError, ModelConfigError, ModelError, ModelRefusedError, ModelUnreachableError
+from agentctl.providers.endpoint import (
+    Endpoint,
+    in_variable,
+    is_page,
+    is_this_machine,
+    key_advice,
+    place,
+    secrets_of,
+    sendable,
+)
 from agentctl.providers.wire import error_text, read_object
 from agentctl.turns.cancel import Cancel
 from agentctl.turns.text import printable
@@ -35,21 +43,7 @@ _TOO_LONG = re.compile(
     "context_length_exceeded|prompt is too long|context (length|window|size)|too many tokens", re.IGNORECASE
 )
 _TOO_LONG_STATUS = frozenset({400, 413, 422})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoint:
-    """Where the model is. `base_url` has no user, query or fragment; `api_key` never shows in a repr.
-
-    `key_env` is the variable that the key is taken from, for messages. `proxy` is the owner's explicit choice. A key is
-    sent over plain http only to this machine.
-    """
-
-    base_url: str
-    api_key: str | None = field(default=None, repr=False)
-    key_env: str | None = None
-    headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
-    proxy: str | None = field(default=None, repr=False)
+_NO_MODEL = "; check `base_url`: it may lack a path such as `/v1`"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,9 +77,10 @@ class ModelHttp:
         self._sleep = sleep
         self._jitter = jitter
         self._clock = clock
-        self._secrets = _secrets(endpoint)
-        self._key_advice = _key_advice(endpoint)
+        self._secrets = secrets_of(endpoint)
+        self._key_advice = key_advice(endpoint)
         self._base = _checked(endpoint)
+        self._place = place(self._base.scheme, self._base.host, self._base.port)
         # A context without any authority trusts nobody, and is all that plain http needs.
         encrypted = self._base.scheme == "https" or endpoint.proxy is not None
         context = ssl.create_default_context() if encrypted else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -117,6 +112,8 @@ class ModelHttp:
         try:
             if response.headers.get("content-encoding", "identity").lower() != "identity":
                 raise ModelAnswerError("the model's answer is compressed although that was not asked; check the server")
+            if is_page(response.headers.get("content-type", "")):
+                raise ModelAnswerError(f"`{self._place}` answers with a web page and no model's answer{_NO_MODEL}")
             size = 0
             async with aclosing(_chunks(response)) as chunks:
                 while True:
@@ -154,7 +151,6 @@ class ModelHttp:
 
     async def _once(self, path: str, body: bytes, headers: Mapping[str, str], cancel: Cancel) -> httpx.Response:
         url = f"{str(self._base).rstrip('/')}/{path}"
-        where = printable(self._base.host, 80)
         try:
             # The library's own limits are per byte; a server that trickles could hold us for ever.
             async with asyncio.timeout(self._limits.total_s):
@@ -171,12 +167,12 @@ class ModelHttp:
         except (httpx.ReadTimeout, TimeoutError):
             # It may be at work on the answer: asking again would only add to its load.
             raise ModelUnreachableError(
-                f"the model at `{where}` did not begin to answer in time; try again later", retry_after=math.inf
+                f"the model at `{self._place}` did not begin to answer in time; try again later", retry_after=math.inf
             ) from None
         except httpx.HTTPError as error:
             kind = type(error).__name__
             raise ModelUnreachableError(
-                f"the model at `{where}` cannot be reached ({kind}); check the address and that it runs"
+                f"the model at `{self._place}` cannot be reached ({kind}); check the address and that it runs"
             ) from None
         except (httpx.InvalidURL, ValueError):
             raise ModelConfigError("the request could not be built; check the address, key and headers") from None
@@ -195,7 +191,7 @@ class ModelHttp:
                 status=status,
                 retry_after=_retry_after(response.headers),
             )
-        advice = ""
+        advice = _NO_MODEL if is_page(response.headers.get("content-type", "")) else ""
         if status in (401, 403):
             advice = f"; {self._key_advice}"
         elif status in _TOO_LONG_STATUS and _TOO_LONG.search(said):
@@ -232,25 +228,6 @@ def _chunks(response: httpx.Response) -> AsyncGenerator[bytes, None]:
     return cast("AsyncGenerator[bytes, None]", response.aiter_raw())
 
 
-def _secrets(endpoint: Endpoint) -> tuple[str, ...]:
-    """What no message may repeat: the key, and every value of the owner's own headers that could be one."""
-    values = [endpoint.api_key or "", *endpoint.headers.values()]
-    return tuple(sorted((value for value in values if len(value) >= 6), key=len, reverse=True))
-
-
-def _key_advice(endpoint: Endpoint) -> str:
-    """What to do where the server does not take the key."""
-    if endpoint.api_key:
-        return f"check the api key{_in_variable(endpoint)}"
-    if endpoint.key_env:
-        return f"no api key was sent: set {endpoint.key_env}, or name another variable with `key_env`"
-    return "no api key was sent: name its variable with `key_env`"
-
-
-def _in_variable(endpoint: Endpoint) -> str:
-    return f" in {endpoint.key_env}" if endpoint.key_env else ""
-
-
 def _checked(endpoint: Endpoint) -> httpx.URL:
     try:
         url = httpx.URL(endpoint.base_url)
@@ -260,28 +237,17 @@ def _checked(endpoint: Endpoint) -> httpx.URL:
         raise ModelConfigError("the model's address must begin with `https://` or `http://`")
     if url.userinfo or url.query or url.fragment:
         raise ModelConfigError("the model's address may hold no user, query or fragment; give the key as `api_key`")
-    if not _sendable(endpoint.api_key or ""):
+    if not sendable(endpoint.api_key or ""):
         raise ModelConfigError(
-            f"the api key{_in_variable(endpoint)} holds characters that no header may; check for a newline"
+            f"the api key{in_variable(endpoint)} holds characters that no header may; check for a newline"
         )
-    if not all(_sendable(value) for value in endpoint.headers.values()):
+    if not all(sendable(value) for value in endpoint.headers.values()):
         raise ModelConfigError("a header holds characters that no header may; check for a newline")
-    if url.scheme == "http" and (endpoint.api_key or endpoint.headers) and not _is_this_machine(url.host):
+    if url.scheme == "http" and (endpoint.api_key or endpoint.headers) and not is_this_machine(url.host):
         raise ModelConfigError(
-            f"the api key{_in_variable(endpoint)} would be sent unencrypted; use `https://`, or unset it"
+            f"the api key{in_variable(endpoint)} would be sent unencrypted; use `https://`, or unset it"
         )
     return url
-
-
-def _sendable(value: str) -> bool:
-    return value.isascii() and (not value or value.isprintable())
-
-
-def _is_this_machine(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _retry_after(headers: httpx.Headers) -> float | None:

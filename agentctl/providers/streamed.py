@@ -3,6 +3,7 @@
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
+from functools import partial
 
 from agentctl.errors import ModelAnswerError, ModelConfigError, ModelError
 from agentctl.events import ProviderEvent
@@ -63,15 +64,26 @@ async def _read(
 
     What is left unread when the reader is done is not waited for: some servers keep the connection open.
     """
+    began = False
     try:
         async for chunk in chunks:
-            for event in reader.feed(chunk):
+            for event in _told(partial(reader.feed, chunk), began=began):
+                began = True
                 yield event
             if reader.done:
                 return
-        for event in reader.end():
+        for event in _told(reader.end, began=began):
             yield event
         if not reader.done:
             raise ModelAnswerError("the model's answer ended early; ask again")
     except ModelError as error:
         raise type(error)(without_secrets(error.detail), status=error.status) from None
+
+
+def _told(read: Callable[[], list[ProviderEvent]], *, began: bool) -> list[ProviderEvent]:
+    """What is read. Where nothing came before it that a model says, another server may be meant."""
+    try:
+        return read()
+    except ModelAnswerError as error:
+        advice = "" if began else "; if another server is meant, check `base_url` and `provider`"
+        raise ModelAnswerError(f"{error.detail}{advice}") from None

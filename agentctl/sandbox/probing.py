@@ -20,7 +20,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Final
 
-from agentctl.errors import AgentError
+from agentctl.errors import AgentError, SettingsError
 from agentctl.sandbox import kernel
 from agentctl.sandbox.landlock import LEAST_ABI
 from agentctl.sandbox.offer import Means, Offer
@@ -84,12 +84,16 @@ print(json.dumps(got))
 
 
 def probe(places: Places) -> Offer:
-    """The levels that hold here, by the best means. Takes a tenth of a second; starts nothing that goes on."""
+    """The levels that hold here, by the best means. Takes a tenth of a second; starts nothing that goes on.
+
+    Raises SettingsError where only our own directories are in the way: a session is not to lose its sandbox by that.
+    """
     shared = _shared_code()
     if shared is not None:
         return Offer(reasons=(f"{shared} has a second name, so a command could write it: {_COPY_ADVICE}",))
     reasons: list[str] = []
     for offer in candidates(reasons):
+        _writable(places.scratch)
         levels = [Isolation.NONE]
         for level in (Isolation.STATE_HIDDEN, Isolation.CONFINED):
             wrong = trouble(replace(offer, levels=(Isolation.NONE, level)), places, level)
@@ -124,6 +128,22 @@ def candidates(reasons: list[str]) -> Iterator[Offer]:
     else:
         for networks in (True, False):
             yield Offer(means=Means.LANDLOCK, scopes=True, networks=networks)
+
+
+def _writable(scratch: str) -> None:
+    """INVARIANT: what cannot be tried for want of a place is no finding about this machine."""
+    for folder, variable in ((scratch, "XDG_DATA_HOME"), (None, "TMPDIR")):
+        try:
+            if folder is not None:
+                os.makedirs(folder, mode=0o700, exist_ok=True)
+            with tempfile.TemporaryDirectory(prefix="agentctl-canary-", dir=folder):
+                pass
+        except OSError as error:
+            what = "the directory for temporary files" if folder is None else f"`{folder}`"
+            raise SettingsError(
+                f"{what} cannot be written to, and no sandbox goes without it: {error.strerror};"
+                f" set {variable} elsewhere, or give `--isolation none` to go on without a sandbox"
+            ) from None
 
 
 def _shared_code() -> str | None:

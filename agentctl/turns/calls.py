@@ -19,8 +19,8 @@ _NOBODY_ANSWERED = "nobody has approved this; tell the user and do not ask for t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallLimits:
-    """`polls` bounds the waiting for a person, about 30 s each; `judgements` how often one call is judged again
-    because it went stale between verdict and run."""
+    """`polls` bounds the waiting for a person, about 30 s each, 0 where nobody is there to wait for; `judgements` how
+    often one call is judged again because it went stale between verdict and run."""
 
     polls: int = 120
     judgements: int = 3

@@ -85,7 +85,8 @@ class ToolResult:
     """What the model is told of one call. `id` is the call's.
 
     `decision`, `reason` and `advice` are Shield's last word on it; `decision` is None where nothing was proposed.
-    `content` is what may be shown to the model: Shield's redacted content, or the refusal.
+    `content` is what may be shown to the model: Shield's redacted content, or the refusal. `aside` is for the person
+    alone: no model is sent it, and it is not kept.
     """
 
     id: str
@@ -95,6 +96,7 @@ class ToolResult:
     reason: str | None = None
     advice: str | None = None
     labels: Labels | None = None
+    aside: str | None = None
 
 
 Part = TextPart | ThinkingPart | ToolCall

@@ -22,7 +22,7 @@ from typing import Final, NoReturn, Protocol
 from agentctl.ui.exact import exact
 from agentctl.ui.line import canonical
 from agentctl.ui.private import keep_private
-from agentctl.ui.question import COLUMNS, question
+from agentctl.ui.question import COLUMNS, WIDEST, question
 from shield.client import Client, Endpoint
 from shield.client.keyboard import Keyboard, Line
 from shield.errors import ClientError, Reason
@@ -139,7 +139,7 @@ class _Asking:
 
     def answer(self) -> bool:
         columns, rows = self._terminal.size()
-        lines = question(self._approval, min(COLUMNS, columns - 2), most=MAX_LINES)
+        lines = question(self._approval, min(WIDEST, columns - 2), most=MAX_LINES)
         whole = len(lines) <= MAX_LINES
         if not whole:
             lines = [*lines[:40], f"… more than {MAX_LINES} lines, too long to be shown here …"]

@@ -3,9 +3,19 @@
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TextIO
 
-__all__ = ["Person", "at_terminal"]
+__all__ = ["Asked", "Person", "at_terminal"]
+
+
+class Asked(StrEnum):
+    """Who answers what Shield asks a person: one at this terminal, one elsewhere whom the Shield that was found waits
+    for, or nobody: a Shield that was started for one task, or for lines from a pipe, has no one beside it."""
+
+    HERE = "asks here"
+    ELSEWHERE = "asks through `shield approvals`"
+    NOBODY = "asks nobody"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

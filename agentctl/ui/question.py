@@ -16,9 +16,10 @@ from shield import canonical
 from shield.errors import InputError
 from shield.types import Approval, Json
 
-__all__ = ["COLUMNS", "question"]
+__all__ = ["COLUMNS", "WIDEST", "question"]
 
-COLUMNS: Final = 78  # of a line
+COLUMNS: Final = 78  # of a line, where nobody says how wide the terminal is
+WIDEST: Final = 118  # the eye loses the beginning of the next line in longer ones
 _LEAST: Final = 24
 _PLAIN: Final = re.compile("[A-Za-z][A-Za-z0-9_]{0,63}")
 _KIND: Final = re.compile("[a-z]+(?:_[a-z]+)*")

@@ -122,6 +122,7 @@ def _told(step: "Step", known: "Known", told: dict[str, object]) -> Iterator[tup
         redactions = body.get("redactions")
         if isinstance(redactions, dict) and redactions:
             yield "", "taken out: " + ", ".join(f"{count} of {name}" for name, count in redactions.items())
+        yield from _withheld(known)
     elif known.state is not None:
         yield "answer", known.state + (f" by {known.answered_by}" if known.answered_by else ", by nobody")
         if known.note is not None:
@@ -134,7 +135,9 @@ def _told(step: "Step", known: "Known", told: dict[str, object]) -> Iterator[tup
     else:
         if known.reason is not None:
             yield "reason", known.reason if known.count in {None, 1} else f"{known.reason}, {known.count} times"
-        yield from _plain({name: value for name, value in body.items() if name not in {"reason", "count", "permit"}})
+        yield from _withheld(known)
+        said = {"reason", "count", "permit"} | ({"withheld", "evidence"} if known.withheld else set())
+        yield from _plain({name: value for name, value in body.items() if name not in said})
 
 
 def _new(told: dict[str, object], label: str, text: str | None) -> Iterator[tuple[str, str]]:
@@ -163,11 +166,22 @@ def _found(known: "Known") -> Iterator[tuple[str, str]]:
         if text and value is not None:
             yield label, f"{name}: {text}"
             label = ""
-    for line in known.evidence[:_FACTS]:
+    for line in _first(known.evidence):
         yield label, line
         label = ""
-    if len(known.evidence) > _FACTS:
-        yield "", f"… {len(known.evidence) - _FACTS} more"
+
+
+def _withheld(known: "Known") -> Iterator[tuple[str, str]]:
+    """What the agent was not given of a text that came in, and what spoke against it: which rule, of which tier."""
+    if known.withheld:
+        yield "withheld", f"{', '.join(known.withheld)}: not given to the agent"
+        yield from (("", line) for line in _first(known.evidence))
+
+
+def _first(evidence: Sequence[str]) -> Iterator[str]:
+    yield from evidence[:_FACTS]
+    if len(evidence) > _FACTS:
+        yield f"… {len(evidence) - _FACTS} more"
 
 
 def _plain(body: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -9,6 +9,8 @@ from audit.checkpoint import Checkpoint
 from audit.cli.show import lines
 from audit.entry import Draft
 from audit.errors import LogDamagedError, ReadError, SignatureError
+from audit.formats import Format, renderer
+from audit.query import Filter, select
 from audit.reader import read_checkpoint
 from audit.story import STEPS, tell
 from audit_bodies import Told
@@ -241,3 +243,37 @@ def test_time_is_that_of_the_monotonic_clock_within_a_boot_and_a_claim_across():
         log.append(Draft(kind="outcome", body={}, ref=3))
     assert [step.after_us for step in tell(home.db, 1).steps] == [None, -2_000_000, 4]
     assert "  -2.00 s\n" in shown(tell(home.db, 1))
+
+
+RULE = "tier 1: heuristic:orders 0.970 BLOCK stdout 0-44 (tool_result)"
+
+
+def came_of(home, body):
+    """A log in which this came of a call, and is record 3; 4 tells it of a text, with no call."""
+    with home.open(create=True) as log:
+        log.append(Draft(kind="decision", body={}))
+        log.append(Draft(kind="executing", body={"enforced": "permit"}, ref=1))
+        log.append(Draft(kind="outcome", body=body, ref=2))
+        log.append(Draft(kind="approval", body={name: body[name] for name in body if name != "status"}))
+
+
+@pytest.mark.parametrize("evidence", [[RULE], [RULE, *(f"tier 1: line {at}" for at in range(9))]])
+def test_what_was_withheld_is_told_with_the_rule_that_spoke_against_it(evidence):
+    home = Home()
+    body = {"status": "ok", "exit_code": 0, "bytes": 11_600, "inspected": "BLOCK", "withheld": ["stdout"]}
+    came_of(home, {**body, "evidence": evidence})
+    told = shown(tell(home.db, 3))
+    assert "outcome     ok, withheld, exit 0, 11.6 kB\n" in told
+    assert f"withheld    stdout: not given to the agent\n               {RULE}\n" in told
+    assert ("… 2 more" in told) is (len(evidence) > 8)
+    inspected = shown(tell(home.db, 4))
+    assert f"withheld    stdout: not given to the agent\n               {RULE}\n" in inspected
+    assert "BLOCK" in inspected.partition(RULE)[2]
+    table = "".join(renderer(Format.TABLE, width=100)(select(home.db, Filter(start=3, stop=4))))
+    assert " ok withheld exit 0 11.6 kB" in table
+
+
+def test_what_was_given_back_is_not_called_withheld():
+    home = Home()
+    came_of(home, {"status": "ok", "inspected": "ESCALATE", "withheld": []})
+    assert "withheld" not in shown(tell(home.db, 3))

@@ -30,10 +30,11 @@ import shield
 from agentctl.config import load
 from agentctl.errors import CancelledTurnError
 from agentctl.execute import ShieldGate
+from agentctl.program import import_path
 from agentctl.sandbox import Means, Offer, Places, Sandbox, kernel, with_session
 from agentctl.sandbox.confinement import choose
 from agentctl.sandbox.landlock import LEAST_ABI
-from agentctl.sidecar import find, import_path
+from agentctl.sidecar import find
 from agentctl.tools.child import Child
 from agentctl.tools.stop import Stop
 from agentctl.tools.warrant import Warrant, canonical_action

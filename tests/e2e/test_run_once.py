@@ -9,7 +9,7 @@ import pytest
 
 from guarded import Ground, ground, kill
 from model_server import Call, Fault, ScriptedModel, Turn
-from terminal import Terminal, actions, agentctl_command, environ, judged, refused, results, tell
+from terminal import Terminal, actions, agentctl_command, environ, judged, refused, results, shield_command, tell
 
 ASK = r"type yes/no, \d+ s left: "
 WRITE = Call("write_file", {"path": "made.txt", "content": "made\n"}, id="call_w")
@@ -40,7 +40,9 @@ def test_the_answer_is_on_stdout_and_the_talk_on_stderr(standing):
     with tell({"make it": [Turn(text="I make it. ", calls=(WRITE,)), Turn(text="Done.")]}) as model:
         done = run(standing, model, "make it")
     assert done.returncode == 0, done.stderr
-    assert "Done." in done.stdout
+    assert done.stdout == "Done.\n"
+    assert "I make it. " in done.stderr
+    assert "ALLOW    write_file" in done.stderr
     assert (standing.workspace / "made.txt").read_text() == "made\n"
     assert "found" in done.stderr
     assert "isolation " in done.stderr
@@ -60,6 +62,51 @@ def test_without_an_approver_an_escalation_is_refused_at_once(standing):
     (action,) = judged(standing, "execute_command")
     assert action["decision"]["body"]["rule"] == "no_approver"
     assert not any(record["kind"] == "approval" for record in standing.records())
+
+
+def configured(place: Ground) -> None:
+    """As `shield init` leaves a home: there is an approver's token, and no Shield runs."""
+    read, write = os.pipe()
+    with os.fdopen(read) as pipe:
+        command = shield_command("init", "--token-fd", str(write))
+        subprocess.run(command, env=environ(place), pass_fds=(write,), check=True, capture_output=True)
+        os.close(write)
+        assert "shield_approver_" in pipe.read()
+
+
+@pytest.mark.parametrize("words", ["run", "chat"])
+def test_a_shield_that_was_started_for_it_alone_asks_nobody_and_waits_for_nobody(words):
+    """The token's holder is somewhere else: nobody watches a Shield that came up with this call."""
+    with ground() as place, tell({"run code": [Turn(calls=(CODE,)), Turn(text="Nobody may.")]}) as model:
+        place.configure("[approvals]\ntimeout_s = 300\n")
+        configured(place)
+        if words == "run":
+            done = run(place, model, "run code")
+            assert done.stdout == "Nobody may.\n"
+            said = refused(results(model, "run code")["call_c"])
+            assert said["decision"] == "ESCALATE"
+            assert "nobody has approved" in said["advice"]
+            talk = done.stderr
+        else:
+            lines = '!python3 -c \'import ctypes; open("ran.txt", "w")\'\n'
+            command = agentctl_command("chat", "-w", str(place.workspace))
+            done = subprocess.run(
+                command,
+                capture_output=True,
+                text=True,
+                input=lines,
+                env=environ(place),
+                cwd="/",
+                timeout=60,
+                check=False,
+            )
+            talk = done.stdout
+        assert done.returncode == 0, done.stderr
+        assert "asks nobody" in talk
+        assert "waiting for a person" not in talk
+        assert "nobody is asked here" in talk
+        assert not (place.workspace / "ran.txt").exists()
+        assert not any(record["kind"] == "executing" for record in place.records())
 
 
 @pytest.mark.parametrize("provider", ["anthropic", "ollama"])

@@ -151,6 +151,28 @@ def test_the_console_judges_each_line(shield):
     assert "! [exit code 3]" in done.stdout
 
 
+NOTICE = "[withheld by Shield: this text holds what reads like orders to an agent, and was not passed on.]"
+
+
+def test_what_is_withheld_is_told_the_person_with_the_command_that_says_why(shield):
+    shield.content = lambda parts: [{**part, "text": NOTICE} for part in parts]
+    script = [Turn(calls=(Call("read_file", {"path": "README.md"}),)), Turn(text="It was withheld.")]
+    with ScriptedModel(script) as model:
+        done = talk(shield, "run", "read it", **model_env(model))
+    assert f"| {NOTICE}\n→ the model was not given it either; `shield audit show " in done.stderr
+    told = json.dumps(model.requests[1].body)
+    assert "withheld by Shield" in told
+    assert "shield audit" not in told
+    assert "hello" not in told + done.stderr
+
+
+def test_a_tool_that_prints_a_notice_withholds_nothing(shield):
+    (Path(shield.workspace) / "notice.txt").write_text(NOTICE)
+    done = talk(shield, "chat", stdin="/read notice.txt\n")
+    assert NOTICE in done.stdout
+    assert "shield audit show" not in done.stdout
+
+
 def test_when_shield_is_lost_the_console_ends_with_3(shield):
     shield.answers["/v1/evaluate"] = (500, "text/plain", b"")
     done = talk(shield, "chat", stdin="/read README.md\n/read README.md\n")
@@ -175,13 +197,46 @@ def test_run_lets_a_model_work_through_shield(shield):
     with ScriptedModel(script) as model:
         done = talk(shield, "run", "read it", **model_env(model))
     assert done.returncode == 0, done.stderr
-    assert "I read it \\x1b[2J and was refused." in done.stdout
-    assert "ALLOW    read_file" in done.stdout
-    assert "BLOCK    execute_command" in done.stdout
+    assert done.stdout == "I read it \\x1b[2J and was refused.\n", "the answer, and nothing else"
+    assert "ALLOW    read_file" in done.stderr
+    assert "BLOCK    execute_command" in done.stderr
     answered = json.dumps(model.requests[1].body)
     assert "hello" in answered
     assert "do something else" in answered
     assert {outcome["status"] for outcome in shield.sent("/v1/outcomes")} == {"ok"}
+
+
+def test_run_gives_a_program_one_object(shield):
+    shield.judge = lambda action: "BLOCK" if action["type"] == "execute_command" else "ALLOW"
+    script = [
+        Turn(
+            text="Now.", calls=(Call("read_file", {"path": "README.md"}), Call("execute_command", {"command": "rm x"}))
+        ),
+        Turn(calls=(Call("no_such_tool", {}),)),
+        Turn(text="I read \x1b[2J it."),
+    ]
+    with ScriptedModel(script) as model:
+        done = talk(shield, "run", "--json", "read it", **model_env(model))
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    session = report.pop("session")
+    assert f"session {session} " in done.stderr
+    assert report == {
+        "answer": "I read \x1b[2J it.",
+        "end": "done",
+        "exit": 0,
+        "calls": {"ALLOW": 1, "ESCALATE": 0, "BLOCK": 1, "not_proposed": 1},
+    }
+    assert "\x1b" not in done.stdout + done.stderr
+
+
+def test_the_object_of_a_run_that_failed_has_no_answer_and_the_exit_code(shield):
+    shield.answers["/v1/evaluate"] = (500, "text/plain", b"")
+    with ScriptedModel([Turn(text="I look.", calls=(Call("read_file", {"path": "x"}),))]) as model:
+        done = talk(shield, "run", "--json", "go", **model_env(model))
+    report = json.loads(done.stdout)
+    assert (done.returncode, report["exit"], report["end"], report["answer"]) == (3, 3, "gate_failed", None)
+    assert sum(report["calls"].values()) == 0
 
 
 def test_run_ends_with_4_when_the_model_keeps_asking_and_3_without_shield(shield):

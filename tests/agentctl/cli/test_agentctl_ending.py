@@ -74,7 +74,9 @@ def test_a_chat_that_nobody_reads_ends_with_2_and_runs_nothing_more(shield, outp
 
 @pytest.mark.parametrize(("output", "said"), [(">/dev/full", FULL), (">&-", CLOSED), (NOBODY, "")])
 def test_a_run_that_nobody_reads_ends_with_2(shield, output, said):
-    with ScriptedModel([Turn(text="hello " * 9, calls=(Call("read_file", {"path": "README.md"}),)), Turn()]) as model:
+    with ScriptedModel(
+        [Turn(text="hello " * 9, calls=(Call("read_file", {"path": "README.md"}),)), Turn(text="it")]
+    ) as model:
         done = in_session(shield, f"agentctl run hi -w WS {output}", **model_env(model))
     assert done.returncode == 2, done
     assert done.stderr.endswith(said)

@@ -50,6 +50,13 @@ def config(folder, *arguments, **env):
         ('proxy = "socks5://u:SECRET@proxy:1"', ", line 1: `proxy` is `socks5://proxy:1`; give `http://HOST:PORT`"),
         ('model = "m"\n\n  isolation = "total"', ", line 3: `isolation` is `total`; give one of none, state_hidden"),
         ('caches = ["/a", "b"]', ", line 1: `caches`: one of them is `b`; name folders by absolute paths"),
+        (
+            'caches = ["/"]',
+            ", line 1: `caches`: one of them is `/`; commands could write all of your home directory there",
+        ),
+        ('caches = ["/home"]', ", line 1: `caches`: one of them is `/home`; commands could write all of your home"),
+        ('caches = ["~/"]', ", line 1: `caches`: one of them is `~/`; commands could write all of your home"),
+        ('caches = ["/a/../b"]', ", line 1: `caches`: one of them is `/a/../b`; name the folder without `..`"),
         ('caches = "/a"', ", line 1: `caches` is `/a`; give a list of folders"),
         ("model = '''\ncaches = 3\n'''\ncaches = 4", ", line 4: `caches` is `4`; give a list"),
         ('[model]\nname = "m"', ', line 1: `model` is `{"name": "m"}`; give text'),
@@ -185,7 +192,8 @@ def test_a_model_that_wants_another_key_is_answered_with_its_variable(shield, en
     with ScriptedModel([Turn(fault=Fault(status=401, body='{"error": {"message": "who are you"}}'))]) as model:
         done = talk(shield, "run", "hi", **model_env(model), **env)
     assert done.returncode == 1
-    assert said in " ".join(done.stdout.split()), done.stdout + done.stderr
+    assert said in " ".join(done.stderr.split()), done.stdout + done.stderr
+    assert done.stdout == ""
     assert "wrong-key" not in done.stdout + done.stderr
 
 
@@ -195,8 +203,27 @@ def test_a_model_on_this_machine_needs_no_key(shield):
 
 
 def test_a_history_that_cannot_be_kept_is_said(shield):
-    done = talk(shield, "run", "hi", **LOCAL | {"XDG_DATA_HOME": "/dev/null/x"})
+    done = talk(shield, "run", "hi", "--isolation", "none", **LOCAL | {"XDG_DATA_HOME": "/dev/null/x"})
     assert done.returncode == 1
     assert done.stderr.endswith(
         "agentctl: `/dev/null/x/agentctl` cannot be made: Not a directory; set XDG_DATA_HOME elsewhere\n"
     )
+
+
+def test_a_session_does_not_lose_its_sandbox_to_a_directory_that_cannot_be_written(shield):
+    """What this machine can hold is not known then; going on without has to be said."""
+    if json.loads(agentctl_run("config", "--json").stdout)["sandbox"]["levels"] == ["none"]:
+        pytest.skip("no sandbox holds here")
+    env = {"XDG_DATA_HOME": "/dev/null/x"}
+    done = talk(shield, "chat", stdin="/read README.md\n", **env)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "agentctl: `/dev/null/x/agentctl/sandbox` cannot be written to, and no sandbox goes without it: Not a directory;"
+        " set XDG_DATA_HOME elsewhere, or give `--isolation none` to go on without a sandbox\n"
+    )
+    assert shield.sent("/v1/evaluate") == []
+    assert "set XDG_DATA_HOME elsewhere" in agentctl_run("config", env=env).stdout
+    done = talk(shield, "chat", "--isolation", "none", stdin="/read README.md\n", **env)
+    assert done.returncode == 0
+    assert "isolation none (no sandbox)" in done.stdout
+    assert "| hello" in done.stdout

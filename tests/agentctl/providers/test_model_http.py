@@ -4,6 +4,7 @@ import asyncio
 import logging
 import time
 
+import httpx
 import pytest
 
 from agentctl.errors import (
@@ -16,6 +17,7 @@ from agentctl.errors import (
 )
 from agentctl.events import Stop, TextDelta, ToolCallDone
 from agentctl.providers.anthropic import AnthropicProvider
+from agentctl.providers.endpoint import place
 from agentctl.providers.http import Endpoint, HttpLimits, ModelHttp
 from agentctl.providers.ollama import OllamaProvider
 from agentctl.providers.openai import OpenAiProvider
@@ -200,7 +202,7 @@ def test_nobody_there():
         endpoint = Endpoint(base_url="http://127.0.0.1:1/v1", api_key=KEY)
         http = ModelHttp(endpoint, sleep=sleep)
         try:
-            with pytest.raises(ModelUnreachableError, match=r"127\.0\.0\.1"):
+            with pytest.raises(ModelUnreachableError, match=r"`127\.0\.0\.1:1`"):
                 await anext(http.post("x", b"", {}, cancel=Cancel()))
         finally:
             await http.aclose()
@@ -216,6 +218,50 @@ def test_redirects_are_not_followed():
     script = [Turn(fault=Fault(status=302, headers=(("location", "http://127.0.0.1:1/"),))), Turn(text="ok")]
     with pytest.raises(ModelRefusedError, match="redirect"):
         ask(script)
+
+
+PAGE = "<!doctype html>\n<title>Welcome</title>"
+
+
+@pytest.mark.parametrize("kind", PROVIDERS)
+def test_a_web_page_is_no_answer_and_the_address_is_named(kind):
+    """The address of a model's website, or one that lacks its path: asking again would not help."""
+    html = (("content-type", "text/HTML; charset=utf-8"),)
+    for status, error in ((200, ModelAnswerError), (404, ModelRefusedError)):
+        script = [Turn(fault=Fault(status=status, headers=html, body=PAGE))]
+        with pytest.raises(error, match="check `base_url`") as said:
+            ask(script, kind=kind)
+        assert "ask again" not in said.value.detail
+
+
+@pytest.mark.parametrize("kind", PROVIDERS)
+@pytest.mark.parametrize("body", ["ok\n", "\n", '{"detail": "hello"}', PAGE])
+def test_a_server_that_says_nothing_of_a_model_may_be_another_one(kind, body):
+    if kind == "anthropic" and body.startswith("{"):
+        body = f"data: {body}"
+    with pytest.raises(ModelAnswerError) as said:
+        ask([Turn(fault=Fault(status=200, headers=(("content-type", "text/plain"),), body=body))], kind=kind)
+    assert "check `base_url` and `provider`" in said.value.detail
+
+
+@pytest.mark.parametrize("kind", PROVIDERS)
+def test_an_answer_that_began_and_broke_off_is_asked_for_again(kind):
+    with pytest.raises(ModelError) as said:
+        ask([Turn(text="hello " * 99, fault=Fault(cut_at=300))], kind=kind)
+    assert "base_url" not in said.value.detail
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://x.example/v1", "x.example:443"),
+        ("http://127.0.0.1:8080", "127.0.0.1:8080"),
+        ("http://[::1]/v1", "[::1]:80"),
+    ],
+)
+def test_a_server_is_named_with_its_port(url, shown):
+    parts = httpx.URL(url)
+    assert place(parts.scheme, parts.host, parts.port) == shown
 
 
 def test_a_compressed_answer_is_refused():

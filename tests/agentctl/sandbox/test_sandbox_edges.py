@@ -5,15 +5,17 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
 
 import pytest
 
-from agentctl.errors import ToolError
+from agentctl.errors import SettingsError, ToolError
 from agentctl.execute import ShieldGate
-from agentctl.sandbox import Sandbox, gather, probe
+from agentctl.sandbox import Sandbox, gather, probe, probing
+from agentctl.sandbox.offer import Means, Offer
 from agentctl.tools.child import Child
 from fake_shield import TOKEN, fake_shield, proposed
 from shield.client import AsyncClient
@@ -119,6 +121,22 @@ def test_the_home_of_another_workspaces_cache_is_another(inside, start_driver):
     driver("echo poison > ~/.cache/pip")
     driver.ask({"do": "renew", "places": {"workspace_roots": [str(driver.world / "other")]}})
     assert driver("cat ~/.cache/pip", cwd=str(driver.world / "other")).stdout == ""
+
+
+def test_a_place_of_ours_that_cannot_be_written_is_no_finding_about_the_machine(tmp_path, monkeypatch):
+    def offered(data):
+        folders = {name: tmp_path / name for name in ("shield_home", "home", "config")}
+        return probe(gather(**folders, workspace_roots=[str(tmp_path / "ws")], data=data, path_env=""))
+
+    monkeypatch.setattr(probing, "_shared_code", lambda: None)
+    monkeypatch.setattr(probing, "candidates", lambda _: iter(()))
+    assert offered(Path("/dev/null/x")).levels == (Isolation.NONE,), "nothing would hold here in any case"
+    monkeypatch.setattr(probing, "candidates", lambda _: iter((Offer(means=Means.LANDLOCK),)))
+    with pytest.raises(SettingsError, match="set XDG_DATA_HOME elsewhere"):
+        offered(Path("/dev/null/x"))
+    monkeypatch.setattr(tempfile, "tempdir", "/dev/null/x")
+    with pytest.raises(SettingsError, match="set TMPDIR elsewhere"):
+        offered(tmp_path / "data")
 
 
 def test_code_with_a_second_name_offers_nothing(tmp_path):

@@ -1,6 +1,7 @@
 """An embedded Shield, the real one, driven through `open_gate`: what `make demo` and `chat` stand on."""
 
 import asyncio
+import contextlib
 import json
 import os
 import shutil
@@ -15,7 +16,8 @@ from pathlib import Path
 import pytest
 
 from agentctl.errors import GateError, SidecarError
-from agentctl.sidecar import _lines, find, import_path, open_gate, start
+from agentctl.program import import_path
+from agentctl.sidecar import _lines, find, open_gate, start
 from agentctl.turns.messages import ToolResult
 from fake_shield import FakeShield, proposed
 from shield.client import AsyncClient, Client
@@ -368,3 +370,33 @@ def test_an_untrusted_workspace_is_named(place):
     assert caught.value.reason is Reason.WORKSPACE_UNTRUSTED
     assert "shield trust" in caught.value.detail
     assert json.dumps(str(place / "ws"))[1:-1] in caught.value.detail
+
+
+@pytest.mark.parametrize("runs", [False, True])
+def test_a_shield_that_listens_on_tcp_is_not_found_and_that_is_said(place, runs):
+    """Nothing of `use it`: only the socket is known here."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    toml = place / "home" / "shield.toml"
+    toml.write_text(f'[service]\ntcp = "{address}"\n{toml.read_text()}')
+    env = environ(place) | import_path() | {"SHIELD_HOME": str(place / "home")}
+    # as `shield serve` holds it, and a Shield that was begun by another client
+    with (
+        subprocess.Popen(
+            [sys.executable, "-P", "-m", "shield", "serve"], env=env, cwd="/", stderr=subprocess.PIPE, text=True
+        )
+        if runs
+        else contextlib.nullcontext() as server
+    ):
+        try:
+            if runs:
+                assert any("listens on" in line for line in iter(server.stderr.readline, ""))
+            with pytest.raises(SidecarError) as error:
+                started(place)
+        finally:
+            if runs:
+                server.terminate()
+    assert "`service.tcp`" in error.value.detail
+    assert "SHIELD_HOME" in error.value.detail
+    assert "use it" not in error.value.detail
+    assert (str(place / "home" / "run" / "shield.sock") if runs else address) in error.value.detail

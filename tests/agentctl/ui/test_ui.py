@@ -16,6 +16,7 @@ from agentctl.events import TextDelta
 from agentctl.ui.approver import ask
 from agentctl.ui.console import HELP, read_line
 from agentctl.ui.exact import width
+from agentctl.ui.person import Asked
 from agentctl.ui.question import COLUMNS, question
 from agentctl.ui.screen import Screen
 from agentctl.ui.shown import Shown
@@ -76,7 +77,7 @@ def test_what_joins_nothing_is_spelled_out_in_prose(text):
 def test_marks_that_stream_in_pieces_do_not_climb(mark, piece):
     """A model's answer comes a few characters at a time, and so could the marks that cover the verdict above."""
     out, text = io.StringIO(), "a" + mark * 40
-    shown = Shown(Screen(out), asks=False)
+    shown = Shown(Screen(out), asks=Asked.NOBODY)
     for at in range(0, len(text), piece):
         shown.event(TextDelta(text=text[at : at + piece]))
     assert out.getvalue().count(mark) <= 4
@@ -150,8 +151,9 @@ class Queue:
 class Paper:
     """A terminal on which `lines` are typed, one after the other, each once it is asked for."""
 
-    def __init__(self, *lines, rows=40):
+    def __init__(self, *lines, rows=40, columns=80):
         self.lines = list(lines)
+        self.columns = columns
         self.rows = rows
         self.flushed_at = None
         self.opened = False
@@ -164,7 +166,7 @@ class Paper:
         self.opened = False
 
     def size(self):
-        return 80, self.rows
+        return self.columns, self.rows
 
     def write(self, text):
         self.text += text
@@ -246,6 +248,25 @@ def test_no_page_is_higher_than_the_screen(rows):
         ask(approval({"command": "echo hi\n" * 300}), queue, paper, now=lambda: 1.0)
     for page in re.split(r"──.{0,40}Enter shows more.*?: ", paper.text, flags=re.DOTALL)[:-1]:
         assert page.count("\n") <= max(rows, 8)
+
+
+@pytest.mark.parametrize(("columns", "widest"), [(20, 24), (80, 78), (100, 98), (150, 118), (500, 118)])
+def test_a_question_is_as_wide_as_the_terminal_up_to_what_is_readable(columns, widest):
+    paper = Paper("no", columns=columns)
+    ask(approval({"command": "x" * 700}), Queue(), paper, now=lambda: 1.0)
+    assert max(len(line) for line in paper.text.splitlines() if "xx" in line) == widest
+
+
+def test_a_line_of_what_is_known_is_whole_where_there_is_room():
+    said = {
+        "commands": [
+            {"program": "/usr/local/share/projects/tools/bin/generate", "origin": "unknown", "runs_code": "in_line"}
+        ]
+    }
+    line = "would run: /usr/local/share/projects/tools/bin/generate (from unknown, code: in_line)"
+    paper = Paper("no", columns=150)
+    ask(approval({"command": "x"}, facts=said), Queue(), paper, now=lambda: 1.0)
+    assert line in paper.text.splitlines()
 
 
 def test_what_is_not_shown_cannot_be_approved():
