@@ -3,19 +3,22 @@
 An allow speaks for one element at a time, so `ls; x` is not allowed because of `ls`.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from types import MappingProxyType
+from typing import Any
 
 from shield.actions.registry import ActionType
 from shield.policy.compiled import Rule
 from shield.policy.rule import Grant
 from shield.policy.slices import Asked, Slice
 from shield.policy.trouble import Troubles
-from shield.types import Dynamic, Facts, Operation, Origin, Tier
+from shield.types import Access, CommandFact, Dynamic, Facts, Operation, Origin, PathFact, RunsCode, Tier
 
 __all__ = ["Coverage", "cover"]
 
+_ORDER = attrgetter("order")
 MAX_GAPS = 20  # what evidence lists; a person does not read more
 
 # Which elements make an operation visible to rules about elements. What nothing shows (a schedule, a memory, another
@@ -45,12 +48,14 @@ _NONE, _ARGUMENT, _UNKNOWN = Dynamic.NONE, Dynamic.ARGUMENT, Origin.UNKNOWN
 class Coverage:
     """`rules` are the allow rules that held for some element; `need` is the highest of their `min_tier`.
 
+    `named` is the one that a verdict names: it covers what weighs most of all that the action does.
     `gaps` name by position what no rule covers. `doubtful` is set where something could not be established: then not
     even another tier than a person may settle it.
     """
 
     whole: bool = False
     rules: tuple[Rule, ...] = ()
+    named: Rule | None = None
     need: Tier = Tier.POLICY
     gaps: tuple[str, ...] = ()
     doubtful: bool = True
@@ -74,6 +79,7 @@ def cover(rules: Slice, kind: ActionType, facts: Facts, values: tuple[object, ..
         return Coverage(gaps=("the action type is not known, so no rule can allow it",))
     doubts = _doubts(facts)
     held: dict[str, Rule] = {}
+    weights: dict[str, tuple[int, int]] = {}
     gaps: list[str] = []
     present: list[Grant] = []
     elements: tuple[Sequence[object], ...] = (facts.paths, facts.commands, facts.hosts, facts.recipients)
@@ -85,8 +91,11 @@ def cover(rules: Slice, kind: ActionType, facts: Facts, values: tuple[object, ..
             found = _ask(asked, (*values, item), troubles)
             if not found:
                 gaps.append(f"{grant.value} {position} is covered by no rule")
+            weight = (_WEIGHERS[grant](item), -len(weights)) if found else _WEIGHTLESS
             for rule in found:
                 held[rule.id] = rule
+                if weight > weights.get(rule.id, _WEIGHTLESS):
+                    weights[rule.id] = weight
     granted = _ask(rules.actions, values, troubles)
     for rule in granted:
         held[rule.id] = rule
@@ -96,10 +105,57 @@ def cover(rules: Slice, kind: ActionType, facts: Facts, values: tuple[object, ..
     return Coverage(
         whole=bool(held) and not gaps and not doubts,
         rules=tuple(held.values()),
+        named=_named(held.values(), weights) if held else None,
         need=max([rule.tier for rule in held.values()]) if held else Tier.POLICY,
         gaps=(*doubts, *gaps)[:MAX_GAPS] if doubts or gaps else (),
         doubtful=bool(doubts),
     )
+
+
+def _named(rules: Collection[Rule], weights: Mapping[str, tuple[int, int]]) -> Rule:
+    """Of the rules that ask for most, the one whose element weighs most; of these the first that speaks of a path, a
+    command, a host: `echo x > f` changes a file and does not just steer the shell."""
+    if len(rules) == 1:
+        return next(iter(rules))
+    need = max([rule.tier for rule in rules])
+    asking = sorted([rule for rule in rules if rule.tier is need], key=_ORDER)
+    return max(asking, key=lambda rule: weights.get(rule.id, _WEIGHTLESS))
+
+
+def _of_path(path: PathFact) -> int:
+    return _OF_ACCESS.get(path.access, 0)
+
+
+def _of_command(command: CommandFact) -> int:
+    if command.runs_code is not _NO_CODE:
+        return _CODE
+    return max([_OF_OPERATION.get(operation, 0) for operation in command.operations], default=0)
+
+
+def _of_addressee(_: object) -> int:
+    return _CHANGE
+
+
+# What a verdict names first: code that runs, then what is lost, then what is changed or sent.
+_CODE, _LOSS, _CHANGE = 3, 2, 1
+_WEIGHTLESS = (0, 0)
+_NO_CODE = RunsCode.NONE
+_OF_ACCESS: Mapping[Access, int] = MappingProxyType({Access.WRITE: _CHANGE, Access.DELETE: _LOSS})
+_OF_OPERATION: Mapping[Operation, int] = MappingProxyType(
+    {
+        Operation.WRITE: _CHANGE,
+        Operation.NETWORK: _CHANGE,
+        Operation.DELETE: _LOSS,
+    }
+)
+_WEIGHERS: Mapping[Grant, Callable[[Any], int]] = MappingProxyType(
+    {
+        Grant.PATH: _of_path,
+        Grant.COMMAND: _of_command,
+        Grant.HOST: _of_addressee,
+        Grant.RECIPIENT: _of_addressee,
+    }
+)
 
 
 def _ask(asked: Asked, values: tuple[object, ...], troubles: Troubles) -> Sequence[Rule]:

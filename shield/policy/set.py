@@ -7,7 +7,6 @@ without an allow rule having held for every element of the action.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from operator import attrgetter
 from typing import Final
 
 from shield.actions.registry import ActionType
@@ -22,7 +21,6 @@ from shield.types import Action, Answer, Effect, Facts, Opinion, Tier
 
 __all__ = ["Overlay", "PolicySet", "Shadowed"]
 
-_ORDER = attrgetter("order")
 MAX_NAMES: Final = 8  # of rules in one line of evidence
 BROKEN_OVERLAY: Final = "workspace:"  # a name that no rule can have
 
@@ -213,7 +211,8 @@ class PolicySet:
     def _allowed(self, coverage: Coverage) -> Opinion:
         """Of a set's rules and two flags there are only so many ALLOWs: each is made once."""
         need = coverage.need
-        rule = coverage.rules[0] if len(coverage.rules) == 1 else min(coverage.rules, key=_ORDER)
+        rule = coverage.named
+        assert rule is not None  # where all is covered, something covers it
         # where no covering rule asks for more than tier 0, none asks for tier 1
         consents = need is not Tier.POLICY and any(found.tier is Tier.CLASSIFIER for found in coverage.rules)
         key = (rule.id, need, consents)
