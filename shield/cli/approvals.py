@@ -132,8 +132,12 @@ def _client() -> Client:
 
 def _token() -> str:
     harden()
-    must_answer(home_from(os.environ), os.environ)
-    return person_token(os.environ, role="approver", descriptor=click.get_current_context().obj)
+    return person_token(
+        os.environ,
+        role="approver",
+        descriptor=click.get_current_context().obj,
+        before_asking=lambda: must_answer(home_from(os.environ), os.environ),
+    )
 
 
 def _connected(token: str) -> Client:

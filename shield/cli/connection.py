@@ -4,7 +4,7 @@ import getpass
 import os
 import stat
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from shield.client import Client, Endpoint, agent_token, check_home, probe, refuse_project
@@ -25,13 +25,20 @@ def endpoint(home: Home, environ: Mapping[str, str]) -> Endpoint:
     return Endpoint(socket=Path(home.socket(config.service.socket)))
 
 
-def person_token(environ: Mapping[str, str], *, role: str, descriptor: int | None = None) -> str:
-    """What a pipe gives, `SHIELD_TOKEN`, or what a person types unseen.
+def person_token(
+    environ: Mapping[str, str],
+    *,
+    role: str,
+    descriptor: int | None = None,
+    before_asking: Callable[[], None] = lambda: None,
+) -> str:
+    """What a pipe gives, `SHIELD_TOKEN`, or what a person types unseen, after `before_asking`, which may raise.
 
     Never an argument: those can be read by every process. Raises ConfigError.
     """
     given = token_from(environ) if descriptor is None else from_pipe(descriptor).strip()
     if given is None:
+        before_asking()
         with warnings.catch_warnings():
             # without a terminal it would read standard input, and show what is typed
             warnings.simplefilter("error", getpass.GetPassWarning)
