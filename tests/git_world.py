@@ -8,7 +8,7 @@ from pathlib import Path
 
 from shield.facts.made import MadeFile
 
-__all__ = ["ENV", "git", "repository", "taken_over"]
+__all__ = ["ENV", "committed", "git", "repository", "taken_over"]
 
 ENV = {
     "GIT_CONFIG_NOSYSTEM": "1",
@@ -59,3 +59,9 @@ def taken_over(top: Path) -> dict[str, MadeFile]:
         else:
             found[where] = MadeFile(content=path.read_bytes(), mode=path.stat().st_mode & 0o777)
     return found
+
+
+def committed(files: Mapping[str, str | bytes], beginnings: tuple[str, ...]) -> dict[str, MadeFile]:
+    """The `.git` of a repository that holds those of `files` whose paths begin so."""
+    made = repository({path: text for path, text in files.items() if path.startswith(beginnings)})
+    return {path: file for path, file in made.items() if path.startswith(".git/")}

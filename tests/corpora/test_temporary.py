@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from git_world import repository
+from git_world import committed
 from shield.actions.request import make_action
 from shield.facts.made import PLAIN_PROGRAMS, MadeFile, MadeFiles
 from shield.pipeline import dry_run
@@ -42,9 +42,8 @@ LINES = [
 
 @cache
 def world() -> MadeFiles:
-    files, kept = DATA["files"], tuple(DATA["committed"].split())
-    made = repository({path: text for path, text in files.items() if path.startswith(kept)})
-    made = {path: file for path, file in made.items() if path.startswith(".git/")}
+    files = DATA["files"]
+    made = committed(files, tuple(DATA["committed"].split()))
     made |= {path: MadeFile(content=text.encode()) for path, text in files.items()}
     made |= {path: MadeFile(content=b"#!/bin/sh\n", mode=0o755) for path in ("bin/tool", "mktemp", DATA["run"])}
     made["/home/user/docs/letter.txt"] = MadeFile(content=b"x")

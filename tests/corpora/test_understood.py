@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from git_world import repository
+from git_world import committed
 from harmless import INSTALLED, Act, judge
 from shield.facts.made import MadeFile, MadeFiles
 from shield.policy.world import HOME, WORKSPACE
@@ -40,9 +40,8 @@ LINES = [
 
 @cache
 def world() -> MadeFiles:
-    files, kept = DATA["files"], tuple(DATA["committed"].split())
-    made = repository({path: text for path, text in files.items() if path.startswith(kept)})
-    made = {path: file for path, file in made.items() if path.startswith(".git/")}
+    files = DATA["files"]
+    made = committed(files, tuple(DATA["committed"].split()))
     made |= {path: MadeFile(content=text if isinstance(text, bytes) else text.encode()) for path, text in files.items()}
     made |= {path: MadeFile(symlink=target) for path, target in DATA["links"].items()}
     return MadeFiles(made, home=HOME, cwd=WORKSPACE, programs=INSTALLED | set(DATA["programs"].split()))

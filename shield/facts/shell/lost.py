@@ -56,7 +56,7 @@ def made_anew(command: CommandFact, facts: Sequence[PathFact], state: State) -> 
     if not plain or not known or not made or not set(command.flags) <= {"-m", "-v", "--mode", "--verbose"}:
         return Done(state, state)
     anew = state.copy()
-    anew.made |= {f"{path}" for path in made}
+    anew.made |= made
     return Done(anew, state)
 
 
