@@ -8,7 +8,8 @@
     │   └── ModelAnswerError       its answer breaks the protocol, a limit, or ended early
     ├── ArgumentsError        a tool call's arguments are no strict JSON object; nothing was proposed
     ├── ToolError             an allowed tool could not do its work; the model is told why
-    │   └── ChangedError           what stands there is not what was judged: nothing was done
+    │   ├── ChangedError           what stands there is not what was judged: nothing was done
+    │   └── UnsetError             a sandbox could not be set up: nothing was started, another try may go better
     ├── SidecarError          no Shield is there and none could be started
     ├── SettingsError         agentctl's own configuration cannot be used
     ├── GateError             Shield gave no verdict or receipt that can be trusted: nothing more is run
@@ -33,6 +34,7 @@ __all__ = [
     "SettingsError",
     "SidecarError",
     "ToolError",
+    "UnsetError",
 ]
 
 
@@ -97,6 +99,10 @@ class ToolError(AgentError):
 
 class ChangedError(ToolError):
     """A file is not the one that was judged: nothing was done, and the action may be judged again."""
+
+
+class UnsetError(ToolError):
+    """The sandbox of a command could not be set up. The command was not started, so it may be tried again."""
 
 
 class SidecarError(AgentError):

@@ -11,7 +11,7 @@ import time
 from contextlib import suppress
 from typing import Any, Final
 
-from agentctl.errors import ToolError
+from agentctl.errors import ToolError, UnsetError
 from agentctl.sandbox.order import FRAME, Network, Order, Report, encode_order
 from agentctl.tools.child import Child, End
 
@@ -91,7 +91,8 @@ class Line:
         if report is None:
             return End(signal=9, notes=("its supervisor was killed",))
         if report.failed is not None:
-            raise ToolError(f"`{self._name}` cannot be started: {report.failed}")
+            kind = UnsetError if report.unset else ToolError
+            raise kind(f"`{self._name}` cannot be started: {report.failed}")
         notes = []
         if report.left:
             notes.append(f"ended {report.left} processes that it left behind")

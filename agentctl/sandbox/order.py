@@ -63,12 +63,14 @@ class Order:
 class Report:
     """How a call ended. `exit_code` or `signal` is set where it ran, `failed` says why it did not.
 
+    `unset`: it failed in the making of its sandbox, before anything of the command was started.
     `left`: processes that the command left behind and that were ended; `stuck`: those that could not be.
     """
 
     exit_code: int | None = None
     signal: int | None = None
     failed: str | None = None
+    unset: bool = False
     left: int = 0
     stuck: int = 0
 

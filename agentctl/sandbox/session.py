@@ -2,11 +2,11 @@
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from typing import Final, Self
 
-from agentctl.errors import ToolError
+from agentctl.errors import ToolError, UnsetError
 from agentctl.sandbox import bubblewrap
 from agentctl.sandbox.guard import Copies, Guard
 from agentctl.sandbox.limits import default_limits
@@ -31,6 +31,7 @@ from shield.types import PROXY_PORT, HostFact, Isolation
 
 __all__ = ["Sandbox"]
 
+_TRIES: Final = 6
 _GRACE_S: Final = 20.0  # after a call's own time-out, should agentctl itself hang
 
 
@@ -97,8 +98,22 @@ class Sandbox:
         with ExitStack() as stack:
             stack.callback(self._spawner(level).ahead)
             stack.enter_context(self._guarding(level, before, after))
-            output = work(lambda child: self._start(child, level, hosts, stack, before))
+            for left in reversed(range(_TRIES)):
+                # another program may take away what a mount was to stand on, a socket mostly, after it was seen
+                with suppress(UnsetError) if left else nullcontext():
+                    output = self._once(level, hosts, work, before)
+                    break
         return replace(output, note="; ".join(filter(None, (*before, output.note, *after))))
+
+    def _once(
+        self,
+        level: Isolation,
+        hosts: Sequence[HostFact],
+        work: Callable[[Callable[[Child], Line]], Output],
+        notes: list[str],
+    ) -> Output:
+        with ExitStack() as stack:
+            return work(lambda child: self._start(child, level, hosts, stack, notes))
 
     @contextmanager
     def _guarding(self, level: Isolation, before: list[str], after: list[str]) -> Iterator[None]:

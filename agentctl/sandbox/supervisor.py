@@ -67,9 +67,10 @@ def _run(line: socket.socket, feed: int, woken: int) -> Report:
     failed = _read(trouble_read, TROUBLE_MAX).decode("utf-8", "replace")
     if failed:
         return Report(failed=failed, stuck=stuck)
-    if whole and wrapped and b'"exit-code"' not in _read(status_read, _STATUS_MAX):
-        return Report(failed="bubblewrap could not set the sandbox up", stuck=stuck)
     code = os.waitstatus_to_exitcode(ended[child]) if child in ended else -signal.SIGKILL
+    # INVARIANT: a bubblewrap that was killed says nothing either, and its command may have run
+    if whole and wrapped and code >= 0 and b'"exit-code"' not in _read(status_read, _STATUS_MAX):
+        return Report(failed="bubblewrap could not set the sandbox up", unset=True, stuck=stuck)
     if code < 0:
         return Report(signal=-code, left=left, stuck=stuck)
     return Report(exit_code=code, left=left, stuck=stuck)

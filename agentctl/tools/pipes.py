@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from typing import Final
 
-from agentctl.errors import CancelledTurnError
+from agentctl.errors import CancelledTurnError, UnsetError
 from agentctl.tools.child import Child, End, Running
 from agentctl.tools.output import MAX_CONTENT, Capture, Digest, Output
 from agentctl.tools.stop import Stop
@@ -17,13 +17,14 @@ __all__ = ["attend"]
 
 _CHUNK: Final = 1 << 16
 _POLL_S: Final = 0.02  # only where the kernel cannot tell of a child's end by a descriptor
+_SAID: Final = 300  # characters, of why a sandbox could not be set up
 _DRAIN_S: Final = 0.5  # how long output of a dead group is still taken
 
 
 def attend(running: Running, child: Child, stop: Stop, clock: Callable[[], float], stack: ExitStack) -> Output:
     """Serve its pipes until it has ended or its time is over; what came of it. `stack` closes what is open.
 
-    Raises CancelledTurnError where `stop` was set.
+    Raises CancelledTurnError where `stop` was set, UnsetError with what was said of it.
     """
     digest = Digest()
     captures = {
@@ -74,7 +75,12 @@ def attend(running: Running, child: Child, stop: Stop, clock: Callable[[], float
                 case name if not _take(captures[name], key.fd):
                     selector.unregister(key.fileobj)
         over = over or (running.notice is None and running.has_ended())
-    end = running.finish()
+    try:
+        end = running.finish()
+    except UnsetError as error:
+        _drain(captures, selector, clock)
+        said = captures["stderr"].part()[0].text.strip()
+        raise UnsetError(f"{error.detail}: {said[-_SAID:]}" if said else error.detail) from None
     _drain(captures, selector, clock)
     return _output(end, captures, digest, timed_out, child.timeout_s)
 

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import Final
 
 from agentctl.errors import ToolError
@@ -48,8 +48,10 @@ def follow(child: Child, stop: Stop, *, clock: Callable[[], float] = time.monoto
         running = start(child)
         try:
             return attend(running, child, stop, clock, stack)
-        finally:
-            running.finish()
+        except BaseException:
+            with suppress(ToolError):  # what was raised first says more
+                running.finish()
+            raise
 
 
 class _Group:

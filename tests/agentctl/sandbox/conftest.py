@@ -237,6 +237,12 @@ def either(request: pytest.FixtureRequest, start_driver: Callable[[str, int], Dr
     return start_driver(*request.param)
 
 
+@pytest.fixture(params=users())
+def mounted(request: pytest.FixtureRequest, start_driver: Callable[[str, int], Driver]) -> Driver:
+    """A fresh driver of bubblewrap's for each user."""
+    return start_driver("bubblewrap", request.param)
+
+
 def gone(pid: int) -> bool:
     """Whether a process is dead: no entry, or a zombie that its new parent has not yet reaped."""
     for _ in range(300):

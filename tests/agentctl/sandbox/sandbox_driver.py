@@ -10,7 +10,7 @@ from typing import Any
 import agentctl
 import shield
 from agentctl.errors import AgentError
-from agentctl.sandbox import Offer, Places, Sandbox, gather
+from agentctl.sandbox import Offer, Places, Sandbox, gather, mounts
 from agentctl.sandbox.places import with_session
 from agentctl.sandbox.probing import candidates, trouble
 from agentctl.tools.child import Child
@@ -52,6 +52,9 @@ def main(world: Path, means: str) -> None:
                 of = with_session(places, Hidden(), [step["root"]]) if "root" in step else places
                 sandbox = Sandbox(replace(of, **changed), offer)
                 say({"done": True})
+            elif step["do"] == "take_away":
+                take_away(step["path"], step["times"])
+                say({"done": True})
             elif step["do"] == "spawner":
                 if sandbox._plain.pid is None:
                     [end.close() for end in sandbox._plain.supervisor()]
@@ -75,6 +78,17 @@ def offered(means: str, places: Places) -> Offer:
             return offer
         reasons += [wrong for wrong in troubles if wrong]
     return Offer(reasons=tuple(reasons))
+
+
+def take_away(path: str, times: int) -> None:
+    """As if a socket listened at `path` whenever the disk is looked at, and were gone before it is covered: `times`."""
+    left = iter(range(times))
+    seen = mounts.hidden_sockets
+
+    def also(of: Places, *, confined: bool) -> list[str]:
+        return [*seen(of, confined=confined), *([path] if next(left, None) is not None else [])]
+
+    mounts.hidden_sockets = also
 
 
 def run(sandbox: Sandbox, places: Places, step: dict[str, Any]) -> dict[str, Any]:
