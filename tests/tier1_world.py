@@ -57,6 +57,9 @@ class Scripted:
     def calibration(self):
         return self
 
+    def score(self, margin):
+        return 0.97 if margin > 0 else 0.01
+
     def answer(self, margin, kind):
         if margin < 0:
             return Answer.NO_OBJECTION

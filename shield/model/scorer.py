@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CACHED", "MAX_WINDOWS", "Reading", "Scorer", "load_scorer", "make_scorer"]
 
-MAX_WINDOWS: Final = 64  # for each text; at least 2, a head and a tail
+MAX_WINDOWS: Final = 128  # for each text, some 40 kB of prose; at least 2, a head and a tail
 CACHED: Final = 4_096  # readings, some 300 bytes each
 _UNREAD: Final = -math.inf
 _PROBES: Final = (

@@ -14,7 +14,7 @@ from shield.types import TextKind
 
 __all__ = ["MAX_CODE_POINTS", "Tokens"]
 
-# 64 windows hold some 6,000 tokens, 20 kB of prose; tokenising 65,536 code points took 13 to 97 ms (2026-11-22).
+# 128 windows hold some 12,000 tokens, 40 kB of prose; tokenising 65,536 code points took 13 to 97 ms (2026-11-22).
 MAX_CODE_POINTS: Final = 65_536
 _UNKNOWN: Final = frozenset({"[UNK]", "<unk>"})
 _SURROGATE: Final = regex("[\ud800-\udfff]")

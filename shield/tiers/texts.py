@@ -12,10 +12,11 @@ from typing import Final
 
 from shield.facts.text_plain import plain, within
 from shield.regex import regex
+from shield.tiers.anew import Anew, Readings
 from shield.tiers.judged import LATE, Judged, Text, shorter_first, strength, strongest_first
 from shield.tiers.marks import Marks, looked, marked
 from shield.tiers.markup import source
-from shield.tiers.views import RAW, SOURCE, View
+from shield.tiers.views import MARKUP, RAW, SOURCE, View
 from shield.tiers.witnesses import MODEL_READY, Calibration, Model, NoRulesError, Reading, Rule, Rules
 from shield.types import Answer, TextFinding, TextKind
 
@@ -41,12 +42,20 @@ _BLANKS: Final = regex(r"\s{2,}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Piece:
-    """A part of a view for the classifier, from `start` on, and which text it is of."""
+    """A part of a view for the classifier, from `start` on or at the places of `anew`, and which text it is of."""
 
     number: int
     view: View
     start: int
     text: str
+    anew: Anew | None = None
+
+    def span(self, whole: str, reading: Reading) -> tuple[int, int]:
+        """Where what was read stands in the text, in code points."""
+        start, end = self.start + reading.start, self.start + reading.end
+        if self.anew is not None:
+            start, end = self.anew.place(reading.start), self.anew.place(reading.end)
+        return self.view.span(whole, start, end)
 
 
 class _NoRules:
@@ -163,24 +172,33 @@ class TextJudge:
                 pieces += [
                     _Piece(number=number, view=View(layer=SOURCE, text=text), start=0, text=text) for text in words
                 ]
-            worth = [view for view in seen[number] if view.read and _says_something(view.text)]
-            for view in worth[:_READ_VIEWS]:
+            readings, read = Readings(), 0
+            # what a reader sees first: of another reading what is only written otherwise is no news then
+            for view in sorted(seen[number], key=lambda view: not view.layer.endswith(MARKUP)):
+                if not (view.read and _says_something(view.text)):
+                    continue
+                anew = readings.anew(view.text)
+                if not anew.text:
+                    continue
+                if read == _READ_VIEWS:
+                    judged[number] = replace(judged[number], whole=False)
+                    break
+                read += 1
                 spans = _around(view, marks[number].hits)
                 # INVARIANT: nothing that stands beside a body keeps its ends from being read
-                reach = len(view.text) if budget is None else max(budget, 2 * _ENDS if text.body else 0)
-                if len(view.text) <= reach:
-                    spans = [(0, len(view.text)), *spans]
+                reach = len(anew.text) if budget is None else max(budget, 2 * _ENDS if text.body else 0)
+                if len(anew.text) <= reach:
+                    readings.add(view.text)
+                    pieces.append(_Piece(number=number, view=view, start=0, text=anew.text, anew=anew))
                 else:
                     spans = [(0, reach // 2), (len(view.text) - reach // 2, len(view.text)), *spans]
                     judged[number] = replace(judged[number], whole=False)
-                budget = None if budget is None else max(0, budget - min(reach, len(view.text)))
+                budget = None if budget is None else max(0, budget - min(reach, len(anew.text)))
                 pieces += [
                     _Piece(number=number, view=view, start=start, text=view.text[start:end])
                     for start, end in spans
                     if start < end
                 ]
-            if len(worth) > _READ_VIEWS:
-                judged[number] = replace(judged[number], whole=False)
         return pieces
 
 
@@ -190,12 +208,17 @@ def _read(judged: Judged, piece: _Piece, reading: Reading, calibration: Calibrat
     if not math.isfinite(reading.margin):
         return replace(judged, whole=False)
     # INVARIANT: the classifier alone ends neither a command nor a file, nor what it has read too little of to be sure
-    answer = calibration.answer(reading.margin, text.kind)
+    # INVARIANT: of a reading of which most was read elsewhere the rest counts as it would have in the whole
+    margin, score = reading.margin, reading.score
+    if piece.anew is not None and piece.anew.times > 1:
+        margin -= math.log(piece.anew.times)
+        score = calibration.score(margin)
+    answer = calibration.answer(margin, text.kind)
     if answer is Answer.BLOCK and (text.kind in _VARIOUS or _is_far(piece.text[reading.start : reading.end])):
         answer = Answer.ESCALATE
     findings = judged.findings
     if strength(answer):
-        start, end = piece.view.span(text.text, piece.start + reading.start, piece.start + reading.end)
+        start, end = piece.span(text.text, reading)
         findings = (
             *findings,
             TextFinding(
@@ -206,15 +229,15 @@ def _read(judged: Judged, piece: _Piece, reading: Reading, calibration: Calibrat
                 layer=piece.view.layer,
                 start=start,
                 end=end,
-                score=reading.score,
+                score=score,
             ),
         )
     return replace(
         judged,
         findings=findings,
         answer=max(judged.answer, answer, key=strength),
-        score=reading.score if judged.score is None else max(judged.score, reading.score),
-        margin=reading.margin if judged.margin is None else max(judged.margin, reading.margin),
+        score=score if judged.score is None else max(judged.score, score),
+        margin=margin if judged.margin is None else max(judged.margin, margin),
         whole=judged.whole and reading.whole,
     )
 

@@ -15,7 +15,7 @@ from shield.tiers.disguise import folded, turned
 from shield.tiers.markup import PAGE, TAG, source, unescaped, unmarked
 from shield.tiers.pieces import humps, lines, parted
 
-__all__ = ["RAW", "SOURCE", "VISIBLE", "View", "views"]
+__all__ = ["MARKUP", "RAW", "SOURCE", "VISIBLE", "View", "views"]
 
 RAW = "raw"
 VISIBLE = "visible"

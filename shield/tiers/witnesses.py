@@ -41,6 +41,9 @@ class Calibration(Protocol):
     def answer(self, margin: float, kind: TextKind) -> Answer:
         """NO_OBJECTION, ESCALATE or BLOCK."""
 
+    def score(self, margin: float) -> float:
+        """What it is called for a person, 0 to 1."""
+
 
 class Reader(Protocol):
     """A loaded classifier; `shield.model.scorer.Scorer` is one. Any thread may call it."""

@@ -86,7 +86,7 @@ def test_a_text_without_tokens_speaks_against_nothing(scorer: Scorer) -> None:
 
 
 def test_an_attack_behind_the_cap_is_not_called_read(scorer: Scorer) -> None:
-    text = "a " * 6_000 + "override " + "a " * 6_000
+    text = "a " * 12_000 + "override " + "a " * 12_000
     (found,) = scorer.read([(text, TextKind.TOOL_RESULT)])
     assert (found.margin, found.whole) == (-4.0 - math.log(MAX_WINDOWS), False)
 
