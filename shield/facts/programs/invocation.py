@@ -123,9 +123,11 @@ def _opens(model: Model) -> bool:
 
 def _read(call: Invocation) -> None:
     model, reading = call.model, call.reading
-    if len(call.words) == 1 and call.words[0].fixed and call.words[0].text in model.tells:
-        reading.flags.append(call.words[0].text)
-        reading.operations = {Operation.READ}
+    if _tells(model, call.words):
+        # Nothing of anybody's is read, and nothing else is done; an option before it may be more than that.
+        if not reading.flags:
+            reading.operations.clear()
+        reading.flags.append(call.words[-1].text)
         return
     if model.options and not model.open:
         call.arguments = read_arguments(model, call.words, reading)
@@ -154,6 +156,19 @@ def _read(call: Invocation) -> None:
         _subcommand(call)
         return
     _operands(call, spared=spared)
+
+
+def _tells(model: Model, words: tuple[Value, ...]) -> bool:
+    """Whether the words are no more than a question: one that `tells`, behind the program or the names of subcommands.
+
+    A subcommand that only a pattern describes may hand the word on.
+    """
+    for word in words[:-1]:
+        sub = (model.subcommands or {}).get(word.text) if word.fixed else None
+        if sub is None:
+            return False
+        model = sub
+    return bool(words) and words[-1].fixed and words[-1].text in model.tells
 
 
 def _bare_arguments(model: Model, words: tuple[Value, ...], reading: Reading, *, special: bool) -> Arguments:
