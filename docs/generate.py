@@ -57,7 +57,7 @@ _ACTIONS = """\
 
 ## Action types
 
-An action is `{type, payload}` and, if needed, `cwd`. `shield check TYPE KEY=VALUE…` takes the same types and fields. A field's role says what is found in it; a path's access is what is done to it, and *all beneath* that it stands for a whole tree. Fields in **bold** have to be there, of fields with `or` one.
+An action is `{type, payload}` and, if needed, `cwd`. `shield check TYPE KEY=VALUE…` takes the same types and fields. A field's role says what is found in it; a path's access is what is done to it, and *all beneath* that it stands for a whole tree. Fields in **bold** have to be there, of fields with `or` one. A URL that has to be there is a whole one, with scheme and host: without, the action is BLOCKed, as it is without the field.
 
 A field that a type does not have here is kept and judged by its name and value. A type that is not here, and every `mcp:SERVER/TOOL`, counts as one that does everything, and is never allowed without a person.
 

@@ -63,6 +63,7 @@ class Finding:
     operations: set[Operation] = field(default_factory=set)
     malformed: bool = False
     unknown: list[str] = field(default_factory=list)
+    absent: list[str] = field(default_factory=list)
     lines: int = 0
     complete: bool = False
 
@@ -150,6 +151,7 @@ class Finding:
         self.hosts += [host for host in analysis.hosts if host not in self.hosts]
         self.operations |= analysis.operations | {Operation.EXECUTE}
         self.unknown += [f"the command at {source}: {why}" for why in analysis.unknown]
+        self.absent += [name for name in analysis.absent if name not in self.absent]
         self.parsed = understood and analysis.parsed
 
     def facts(self) -> Facts:
@@ -170,6 +172,7 @@ class Finding:
             malformed=self.malformed or not self.complete,
             session=self.place.session,
             unknown=unknown,
+            absent=tuple(self.absent) if self.complete else (),
         )
 
 

@@ -59,15 +59,20 @@ class Coverage:
     need: Tier = Tier.POLICY
     gaps: tuple[str, ...] = ()
     doubtful: bool = True
+    absent: str | None = None  # the first command that nothing on PATH answers to
 
     @property
     def reason(self) -> str:
+        if self.absent is not None:
+            return f"there is no program `{self.absent}` on PATH, so nobody can tell what it would do"
         if self.doubtful:
             return "it cannot be told beforehand what this would do"
         return "no rule of the policy allows this without asking"
 
     @property
     def advice(self) -> str | None:
+        if self.absent is not None:
+            return "Look with `command -v` which program there is, or tell the user what would have to be installed."
         if self.doubtful:
             return "Use plain commands and constant paths, one step at a time."
         return None
@@ -109,6 +114,7 @@ def cover(rules: Slice, kind: ActionType, facts: Facts, values: tuple[object, ..
         need=max([rule.tier for rule in held.values()]) if held else Tier.POLICY,
         gaps=(*doubts, *gaps)[:MAX_GAPS] if doubts or gaps else (),
         doubtful=bool(doubts),
+        absent=facts.absent[0] if doubts and facts.absent else None,
     )
 
 

@@ -3,8 +3,9 @@
 These opinions only raise; the one that blocks is for an action without a target, which no tool could carry out.
 """
 
-from shield.actions.fields import fits
+from shield.actions.fields import FieldRole, fits
 from shield.actions.registry import ActionType
+from shield.actions.urls import no_url
 from shield.facts.programs.aims import only_signals
 from shield.types import Action, Answer, Dynamic, Facts, Isolation, Opinion, RunsCode, Severity, Tier
 
@@ -45,6 +46,7 @@ def floor(
                     answer=Answer.BLOCK,
                 )
             )
+    found.extend(_of_urls(action, kind))
     if facts.malformed:
         found.append(
             _raise(
@@ -66,6 +68,26 @@ def floor(
     if least > Tier.POLICY and not any(opinion.need >= least for opinion in found):
         found.append(_raise("input.min_tier", "the caller asked for a closer look", None, need=least))
     return tuple(found)
+
+
+def _of_urls(action: Action, kind: ActionType) -> list[Opinion]:
+    """A target that can only be a URL and is none is as good as absent: nobody can say what is to be asked."""
+    found: list[Opinion] = []
+    for name in (fields[0] for fields in kind.targets if len(fields) == 1):
+        value = action.payload.get(name)
+        if kind.fields[name].role is not FieldRole.URL or not isinstance(value, str):
+            continue
+        fault = no_url(value)
+        if fault is not None:
+            found.append(
+                _raise(
+                    "input.payload",
+                    f"the `{name}` in the payload is no URL: {fault}",
+                    "send the call again with the whole URL, such as `https://host.example/path`",
+                    answer=Answer.BLOCK,
+                )
+            )
+    return found
 
 
 def _malformed(action: Action, kind: ActionType) -> str:

@@ -195,7 +195,8 @@ class Facts:
     """All that rules see besides the payload, computed once per action.
 
     `operations` are the type's own widened by what was found. `unknown` says, one short line each, what could not be
-    established; anything in it keeps the action from being allowed by tier 0.
+    established; anything in it keeps the action from being allowed by tier 0. `absent` are names of commands that no
+    file on PATH has while it is judged: words for whoever asks, and nothing that a rule may build on.
     """
 
     paths: tuple[PathFact, ...] = ()
@@ -210,3 +211,4 @@ class Facts:
     malformed: bool = True
     session: SessionFacts = SessionFacts()
     unknown: tuple[str, ...] = ("facts were not computed",)
+    absent: tuple[str, ...] = ()

@@ -117,6 +117,8 @@ def test_protection_beats_every_policy(bench):
     [
         ("read_file", {}, "input.payload", Decision.BLOCK),
         ("copy_file", {"source": "a"}, "input.payload", Decision.BLOCK),
+        ("http_request", {"url": "notaurl"}, "input.payload", Decision.BLOCK),
+        ("http_request", {"url": "https://"}, "input.payload", Decision.BLOCK),
         ("read_file", {"path": ["a"]}, "input.malformed", Decision.ESCALATE),
         ("frobnicate", {"x": 1}, "input.type", Decision.ESCALATE),
         ("mcp:files/read_file", {"path": "a.txt"}, "input.type", Decision.ESCALATE),

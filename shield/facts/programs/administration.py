@@ -6,6 +6,7 @@ from types import MappingProxyType
 from shield.facts.programs.forwarding import glimpse
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.model import Use
+from shield.regex import regex
 from shield.types import Operation, RunsCode
 
 __all__ = ["ADMINISTRATION"]
@@ -47,8 +48,7 @@ def _administer(call: Invocation) -> bool:
 
 
 def _crontab(call: Invocation) -> bool:
-    words = [word.text for word in call.words if word.fixed]
-    if words == ["-l"]:
+    if len(call.words) == 1 and call.words[0].fixed and call.words[0].text == "-l":
         call.reading.operations.add(Operation.READ)
         return True
     call.reading.operations.add(Operation.SCHEDULE)
@@ -64,11 +64,29 @@ def _crontab(call: Invocation) -> bool:
 
 
 def _at(call: Invocation) -> bool:
+    if [word.text for word in call.words if word.fixed] == ["-l"] and len(call.words) == 1:
+        call.reading.operations.add(Operation.READ)  # numbers and times; `-c` shows the job with its environment
+        return True
     call.reading.operations.add(Operation.SCHEDULE)
     call.reading.run(RunsCode.INLINE)
     if call.context.stdin is not None:
         call.reading.nested += glimpse(call.name, [call.context.stdin])
     return True
+
+
+def _service(call: Invocation) -> bool:
+    """service(8): `--status-all`, `NAME status`."""
+    words = [word.text if word.fixed else "" for word in call.words]
+    if words == ["--status-all"] or (len(words) == 2 and _SERVICE.fullmatch(words[0]) and words[1] == "status"):
+        call.reading.operations.add(Operation.READ)
+        return True
+    call.reading.run(RunsCode.INLINE)
+    call.reading.operations.add(Operation.SCHEDULE)
+    call.reading.ask(f"`{call.name}`: it starts or stops what runs by itself")
+    return True
+
+
+_SERVICE = regex(r"[A-Za-z0-9][A-Za-z0-9_.@-]*")
 
 
 def _keygen(call: Invocation) -> bool:
@@ -91,6 +109,7 @@ ADMINISTRATION: Mapping[str, Special] = MappingProxyType(
         "administer": _administer,
         "crontab": _crontab,
         "at": _at,
+        "service": _service,
         "keygen": _keygen,
     }
 )

@@ -11,6 +11,7 @@ from shield.facts.programs.arguments import Arguments, read_arguments
 from shield.facts.programs.leading import mention_value
 from shield.facts.programs.model import Model, Use
 from shield.facts.programs.reading import Listing, Nested, NestedKind, Reading, Value
+from shield.regex import regex
 from shield.types import Access, Operation, RunsCode
 
 __all__ = ["Context", "Invocation", "Special", "read_invocation"]
@@ -123,9 +124,11 @@ def _opens(model: Model) -> bool:
 
 def _read(call: Invocation) -> None:
     model, reading = call.model, call.reading
-    if len(call.words) == 1 and call.words[0].fixed and call.words[0].text in model.tells:
-        reading.flags.append(call.words[0].text)
-        reading.operations = {Operation.READ}
+    if _tells(model, call.words):
+        # Nothing of anybody's is read, and nothing else is done; an option before it may be more than that.
+        if not reading.flags:
+            reading.operations.clear()
+        reading.flags.append(call.words[0 if call.words[0].text == "help" else -1].text)
         return
     if model.options and not model.open:
         call.arguments = read_arguments(model, call.words, reading)
@@ -154,6 +157,25 @@ def _read(call: Invocation) -> None:
         _subcommand(call)
         return
     _operands(call, spared=spared)
+
+
+def _tells(model: Model, words: tuple[Value, ...]) -> bool:
+    """Whether the words are no more than a question: one that `tells`, behind the program or the names of subcommands,
+    or `help` before names.
+
+    A subcommand that only a pattern describes may hand the word on.
+    """
+    if len(words) > 1 and words[0].fixed and words[0].text == "help" and "help" in model.tells:
+        return all(word.fixed and _NAME.fullmatch(word.text) for word in words[1:])
+    for word in words[:-1]:
+        sub = (model.subcommands or {}).get(word.text) if word.fixed else None
+        if sub is None:
+            return False
+        model = sub
+    return bool(words) and words[-1].fixed and words[-1].text in model.tells
+
+
+_NAME = regex(r"[a-z][a-z0-9-]*")
 
 
 def _bare_arguments(model: Model, words: tuple[Value, ...], reading: Reading, *, special: bool) -> Arguments:

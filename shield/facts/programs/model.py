@@ -8,7 +8,9 @@ blank-separated) to an entry:
     values:    options with a value: {"-n --lines": USE}; a USE ending in `!` takes the place of the first operand
     optional:  options whose value may only be joined (`--color=always`, `-i.bak`): {"--color": USE}
     recursive: options that make path operands recursive
-    tells:     options and subcommands that, as the only word, make the program tell about itself and end
+    tells:     options and subcommands that, as the only word, make the program tell about itself and end, before it
+               reads what a project may hold (plug-ins, settings that name code, a version of itself); `help` may
+               stand before the names of subcommands
     helps:     the same for the program and each of its subcommands: `docker run --help`
     adds:      operations that an option adds: {"-i": write}
     runs:      what kind of code an option makes it run: {"--pre": inline}

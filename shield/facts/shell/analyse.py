@@ -32,6 +32,7 @@ class ShellAnalysis:
     operations: frozenset[Operation] = frozenset(Operation)
     parsed: bool = False
     unknown: tuple[str, ...] = ("the command line was not read",)
+    absent: tuple[str, ...] = ()
 
 
 _UNREADABLE = CommandFact(name="", runs_code=RunsCode.INLINE, dynamic=Dynamic.CODE)
@@ -74,7 +75,7 @@ class Analyser:
         return ShellAnalysis(
             commands=commands,
             paths=tuple(dict.fromkeys(line.paths)),
-            hosts=tuple(dict.fromkeys(line.hosts)),
+            hosts=tuple(dict.fromkeys(line.record.hosts)),
             operations=operations,
             parsed=not line.doubts,
             unknown=tuple(
@@ -82,6 +83,7 @@ class Analyser:
                     [*line.unknown, *(f"the command line is not understood: {doubt}" for doubt in line.doubts)]
                 )
             )[:16],
+            absent=tuple(dict.fromkeys(line.record.absent)) if not line.doubts else (),
         )
 
 

@@ -46,7 +46,8 @@ class Names:
         found = self._found(text, path, state, frame)
         model = self._model(name, found)
         if found.file is None and found.origin in _INSTALLED and (model is None or made or self._handled(state)):
-            found = Found()
+            # What comes to stand there before it is run, nobody can know.
+            found = Found(absent=not made and not self._handled(state))
         if made and found == Found() and "/" in text and not frame.elsewhere:
             coming = {self._lookup.coming(text, base) for base in state.bases}
             found = coming.pop() if len(coming) == 1 else found

@@ -40,7 +40,7 @@ from shield.facts.shell.tilde import Mode
 from shield.facts.shell.touched import rewritten
 from shield.facts.shell.traps import Trap, behind, later, marks
 from shield.facts.shell.variables import OWN_VARIABLES, Content, Number
-from shield.types import CommandFact, HostFact, Operation, PathFact
+from shield.types import CommandFact, Operation, PathFact
 
 __all__ = ["Line"]
 
@@ -77,12 +77,12 @@ class Line:
         return self._record.paths
 
     @property
-    def hosts(self) -> list[HostFact]:
-        return self._record.hosts
-
-    @property
     def unknown(self) -> list[str]:
         return self._record.unknown
+
+    @property
+    def record(self) -> Record:
+        return self._record
 
     @property
     def doubts(self) -> list[str]:

@@ -43,11 +43,13 @@ _FILE = FileKind.FILE
 
 
 class Found(NamedTuple):
-    """`shim`: where it was found, if what it starts is another program of that name."""
+    """`shim`: where it was found, if what it starts is another program of that name. `absent`: nothing of that name
+    stands where it would be looked for."""
 
     file: str | None = None
     origin: Origin = Origin.UNKNOWN
     shim: str | None = None
+    absent: bool = False
 
 
 class _Folder(NamedTuple):

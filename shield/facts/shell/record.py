@@ -16,12 +16,15 @@ from shield.facts.shell.pathuse import path_facts
 from shield.facts.shell.shaped import Shapes
 from shield.facts.shell.state import State
 from shield.facts.shell.touched import Touched
+from shield.regex import regex
 from shield.types import Access, CommandFact, Dynamic, HostFact, Origin, PathFact, RunsCode
 
 __all__ = ["Record", "TooMuchError"]
 
 _MAX_STEPS = 6_000
 _LOOKS = (Access.READ, Access.LIST)
+# A name that can be shown to a person as it stands.
+_PLAIN = regex(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,63}")
 _NONE_SHOWN: Mapping[str, str] = MappingProxyType({})
 
 
@@ -44,6 +47,7 @@ class Record:
         self.hosts: list[HostFact] = []
         self.unknown: list[str] = []
         self.unread: list[str] = []  # of it what scripts say, too
+        self.absent: list[str] = []  # names that nothing on PATH answers to
         self.doubts: list[str] = []
         self.touched = Touched()
         self.led = Led(place)
@@ -100,6 +104,8 @@ class Record:
                 dynamic=dynamic,
             )
         )
+        if found.absent and _PLAIN.fullmatch(self.commands[-1].name):
+            self.absent.append(self.commands[-1].name)
         first = len(self.paths)
         self._take(reading, source, state, frame)
         self.led.note(self.commands[-1].name, self.paths[first:])

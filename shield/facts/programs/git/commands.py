@@ -59,6 +59,10 @@ def _git(call: Invocation) -> bool:
         return True
     if sub.fixed and sub.text not in ("version", "init", "clone"):
         judge_repository(call, sub.text)
+    if len(rest) == 1 and rest[0].fixed and rest[0].text == "-h" and sub.fixed and sub.text in _USAGE:
+        # git itself answers, before it looks for anything (gitcli(7)).
+        reading.flags.append("-h")
+        return True
     return sub.fixed and sub.text == "version"
 
 
@@ -73,6 +77,16 @@ def _help(call: Invocation, words: list[Value]) -> None:
 
 
 _PAGE = regex(r"[a-z][a-z-]*")
+# Parts of git in its own binary: no alias and no program on PATH takes their place. Not `ls-remote`: there `-h` may be
+# of the remote's heads.
+_USAGE = frozenset(
+    (
+        *("add", "am", "apply", "archive", "blame", "branch", "checkout", "cherry-pick", "clean", "clone", "commit"),
+        *("config", "describe", "diff", "fetch", "format-patch", "gc", "init", "log", "ls-files", "ls-tree", "merge"),
+        *("mv", "notes", "pull", "push", "range-diff", "rebase", "reflog", "remote", "reset", "restore", "revert"),
+        *("rm", "shortlog", "show", "sparse-checkout", "stash", "status", "switch", "tag", "worktree"),
+    )
+)
 # Settings whose values are, or may hold, what opens something; a section alone stands for all that is in it.
 _SECRET_SETTING = regex(
     r"(?:pass|secret|token|cookie|extraheader|apikey|credential)|\A(?:http|sendemail|imap|github|gitlab)\Z|proxy\Z",
