@@ -50,6 +50,20 @@ mise/config.toml, .mise/config.toml, .config/mise, mise-tasks, .mise-tasks
 gemini-extension.json, hie.yaml, .local.vimrc, .vimrc.local, _vimrc_local.vim
 .agent.md, .trae/project_rules.md, .zencoder, GROK.md, IFLOW.md, JULES.md, copilot-instructions.md
 firebender.json, replit.md
+git-hooks, .git_hooks, .lefthook-local, .lefthook-local.json, .lefthook-local.jsonc, .lefthook-local.toml
+.lefthook-local.yaml, .lefthook.jsonc, .lefthook.yaml, lefthook-local.json, lefthook-local.jsonc, lefthook-local.toml
+lefthook-local.yaml, .moon/workspace.hcl, .moon/workspace.json, .moon/workspace.jsonc, .moon/workspace.pkl
+.moon/workspace.toml, .moon/workspace.yaml, .moon/workspace.yml, .pre-commit-config.yml, grumphp.dist.yml
+grumphp.yml.dist, .captainhook.json, captainhook.config.json, .arclint, .arcunit, .lazygit.yml
+.aider.model.settings.yml, .autoenv.leave, .autoenv_leave.zsh, .codesandbox, .envrc.local, .envrc.override
+.envrc.private, .envrc.user, .github/copilot, .gitpod, .idx, .mise/conf.d, .mise/config.local.toml, .miserc.toml, .ona
+.opencode.json, .opencode.jsonc, .tmuxp.json, .tmuxp.yml, .vscode/cody.json, mise/conf.d, mise/config.local.toml
+kilo.json, kilo.jsonc, AGENTS.local.md, CODEBUDDY.md, .hermes.md, .bolt/prompt, .builderrules, .claude/loop.md
+.coderabbit.yaml, .coderabbit.yml, .greptile, greptile.json, .kilocodemodes, .kilocoderules, .openhands_instructions
+.pr_agent.toml, .ruler, .voidrules, AGENT.md, BOOT.md, BOOTSTRAP.md, CODEX.md, HEARTBEAT.md, HERMES.md, TOOLS.md
+.emacs.desktop, .lazy.lua, .ycm_extra_conf.py, Session.vim, .flox, .gh-dash.yml, .gtrconfig, .kateproject
+.lsp/config.edn, .nova/Configuration.json, .phpactor.json, .phpactor.yml, .powenv, .prototools, .pumaenv, .rbenv-vars
+.vimspector.json, .workmux.yaml, hermit.hcl, launch.vs.json, omnisharp.json, rust-analyzer.toml, tasks.vs.json
 """
 NAMES: Final = tuple(_TABLE.replace(",", " ").split())
 FIRST: Final = frozenset(name.partition("/")[0] for name in NAMES)

@@ -140,7 +140,8 @@ def may_have_meaning(name: str, place: Place, *, secret: bool = False) -> bool:
         return True  # a directory that has one may be a repository
     if secret:
         return any(pattern.category in _SECRETS for pattern in places.sequences.get(folded, ()))
-    return folded in places.sequences or places.leads(folded) or folded in guards(place.protected).files
+    known = (places.sequences, places.top, guards(place.protected).files)
+    return places.leads(folded) or any(folded in names for names in known)
 
 
 def leads_on(path: str, place: Place) -> bool:

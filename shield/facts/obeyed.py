@@ -134,7 +134,8 @@ def _linked(folder: str, place: Place, depth: int) -> Iterator[Led]:
         for name in names:
             folded, path = fold(name), f"{folder}/{name}"
             leads = places.leads(folded) or folded == ".git" or depth < _MAX_DEPTH
-            if not (leads or folded in places.sequences or folded in own or places.named(folded)):
+            known = any(folded in each for each in (places.sequences, places.top, own))
+            if not (leads or known or places.named(folded)):
                 continue
             entry = place.files.lstat(path)
             if entry is not None and entry.kind is FileKind.LINK:

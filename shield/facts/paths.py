@@ -15,6 +15,7 @@ from shield.facts.logins import SETTINGS, holds_login
 from shield.facts.obeyed import Led, names_beneath, names_of, obeyed
 from shield.facts.place import Place
 from shield.facts.snapshot import Snapshot
+from shield.facts.table import at_top
 from shield.facts.written import UnknownPathError, normal, start_of, suspected
 from shield.types import Access, PathFact
 
@@ -118,6 +119,7 @@ def path_fact(
         led = obeyed(place, roots, lambda name: resolve_path(name, place, base=None, expand_tilde=False).path)
         names += names_of(path, led)
     categories = categorise(path, names, found.stat, place, inside_workspace=within)
+    categories |= at_top(names if path is None else [path, *names], roots)
     if access is Access.READ and path is not None and path.rpartition("/")[2] in SETTINGS and holds_login(path, place):
         # whatever `git config` would make of it
         categories |= {"credential"} if "vcs_config" in categories else frozenset()

@@ -58,6 +58,7 @@ def test_a_new_hook_goes(inside, workspace):
     [
         *(".claude/settings.json", ".mcp.json", ".cursor/hooks.json", "CLAUDE.md", ".git/commondir", ".codex"),
         *(".mise.toml", "lefthook.yml", ".opencode/plugin", ".agents/skills", ".roo/rules-code"),
+        *(".envrc.local", ".prototools", "HERMES.md", "lefthook-local.yaml", ".github/copilot"),
     ],
 )
 def test_what_appears_is_moved_aside_and_told(inside, workspace, name):
@@ -84,7 +85,7 @@ LET_BE = {
 
 @pytest.mark.parametrize("category", ["vcs_hook", "host_config", "agent_instruction", "workspace_policy"])
 def test_what_the_policy_asks_about_the_sandbox_keeps(category):
-    known = set(fixed.ANYWHERE[category])
+    known = {*fixed.ANYWHERE[category], *fixed.TOP.get(category, ())}
     missed = {asked for asked in known if not any(f"{asked}/".startswith(f"{name}/") for name in NAMES)}
     assert missed == known & LET_BE.keys()
 
