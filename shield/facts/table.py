@@ -81,6 +81,15 @@ class Table:
         """Whether a folder of this name is hidden, so that what stands in it may have a meaning."""
         return folded.startswith(".") and bool(folded.strip(".")) and folded not in self.filled
 
+    def begun(self, parts: tuple[str, ...]) -> set[str]:
+        """What a tree of unknown content may hold of places that begin in a hidden folder of the path `parts`."""
+        found = {category for category, _ in self.hidden} if self.leads(parts[-1]) else set()
+        for start, part in enumerate(parts):
+            if part.startswith("."):
+                patterns = self.sequences.get(part, ())
+                found.update(pattern.category for pattern in patterns if pattern.beneath(parts, start))
+        return found
+
     def named(self, folded: str) -> set[str]:
         """The categories that a last component has by itself."""
         found = set(self.whole.get(folded, ()))
