@@ -1,0 +1,167 @@
+"""Files that the settings of a workspace name, and what these make of them.
+
+`core.hooksPath = tools/hooks` makes hooks of files that nothing else tells from others, `[include] path = ../shared`
+settings. A driver, filter or alias runs the script that it names at every diff, merge or status, and what an `.envrc`
+that was allowed once sources runs in the user's shell without being asked about again (direnv-stdlib(1)).
+"""
+
+import posixpath
+import re
+import tomllib
+from collections.abc import Iterator
+from typing import Final
+
+from shield.facts.filesystem import FileKind, FileSystemUnknownError
+from shield.facts.place import Place
+from shield.facts.repositories import MAX_SETTINGS, linked
+from shield.regex import regex
+
+__all__ = ["Led", "git_names", "shell_names"]
+
+# Where a file or folder truly lies, and the absolute name by which it is obeyed.
+Led = tuple[str, str]
+
+_SETTING: Final = regex(
+    r"^[ \t]*+(?:\[[^\]\n]*+\][ \t]*+)?(?P<key>[A-Za-z][A-Za-z0-9-]*+)[ \t]*+=[ \t]*+(?P<value>[^\n]*+)$",
+    re.MULTILINE,
+)
+_VALUE: Final = regex(r'(?:"[^"]*+"|[^"#;])*+')
+# By which git runs a line of shell (git-config(1), gitattributes(5)); of an alias or a helper what begins with `!`.
+_RUN_TEXT: Final = """
+alternaterefscommand askpass clean cmd command difffilter driver editor external fsmonitor gitproxy helper
+packobjectshook pager process program receivepack smtpserver smudge sshcommand textconv uploadpack
+"""
+_RUN: Final = frozenset(_RUN_TEXT.split())
+_WORD: Final = regex(r"[^\s\"'();|&<>`$!]++")
+# What an installer or a build has put there, and puts there again; of `.git` all is known by its own name.
+_MADE: Final = frozenset((".git", ".venv", "_build", "build", "dist", "install", "node_modules", "target", "venv"))
+_OWN: Final = (".gitconfig", ".config/git/config")  # of the user, in whose settings a relative name is each project's
+_MAX_LEVELS: Final = 20  # directories above a workspace
+_MAX_INCLUDED: Final = 20  # files of settings
+_MAX_WORDS: Final = 64  # in a line of shell
+_MAX_SCRIPTS: Final = 500  # that settings name: whose they are, has no more
+
+_ENVRCS: Final = (".envrc", ".envrc.local", ".envrc.override", ".envrc.private", ".envrc.user")
+_MISE: Final = ("mise.toml", ".mise.toml", "mise.local.toml", ".mise.local.toml", ".config/mise.toml")
+_SOURCED: Final = regex(
+    r"(?:^|[;&|{(]|\b(?:then|do|else)[ \t])[ \t]*+(?:source_env_if_exists|source_env|source|\.)[ \t]++"
+    r"(?P<name>[^\s;&|]++)",
+    re.MULTILINE,
+)
+_HERE: Final = regex(r"(?:\$PWD|\$\{PWD\}|\{\{ ?config_root ?\}\})/")
+
+
+def git_names(root: str, place: Place) -> Iterator[Led]:
+    """What the settings of the repository name that the resolved workspace `root` is a part of."""
+    try:
+        found = _repository(root, place)
+    except FileSystemUnknownError:
+        return
+    if found is None:
+        return
+    top, git = found
+    scripts: dict[str, str] = {}
+    waiting, seen = [*(f"{place.home}/{name}" for name in _OWN), f"{git}/config", f"{git}/config.worktree"], 0
+    while waiting and seen < _MAX_INCLUDED:
+        file = waiting.pop()
+        seen += 1
+        for key, value in _settings(file, place):
+            if value.startswith("~/"):
+                value = place.home + value[1:]  # noqa: PLW2901 - the same, spelled out
+            if key in ("hookspath", "templatedir"):
+                yield posixpath.join(top, value), f"{git}/hooks"
+            elif key == "attributesfile":
+                yield posixpath.join(top, value), f"{git}/info/attributes"
+            elif key == "path":
+                included = posixpath.normpath(posixpath.join(posixpath.dirname(file), value))
+                waiting.append(included)
+                yield included, f"{git}/config"
+            elif (key in _RUN or value.startswith("!")) and len(scripts) < _MAX_SCRIPTS:
+                scripts.update((path, f"{git}/hooks/{key}") for path in _scripts(value, top, place))
+    yield from scripts.items()
+
+
+def shell_names(root: str, place: Place) -> Iterator[Led]:
+    """What is read into the user's shell where it enters the resolved workspace `root`: by direnv, and by mise."""
+    names = [
+        each["name"].strip("\"'") for file in _ENVRCS for each in _SOURCED.finditer(_text(f"{root}/{file}", place))
+    ]
+    names += [name for file in _MISE for name in _toml_sourced(_text(f"{root}/{file}", place))]
+    for name in list(dict.fromkeys(names))[:_MAX_SCRIPTS]:
+        here = _HERE.match(name)
+        path = posixpath.join(root, name[here.end() :] if here is not None else name)
+        if name and not name.endswith("bin/activate") and not _made(name) and not _is(path, place, FileKind.DIRECTORY):
+            yield path, f"{place.home}/.profile"
+
+
+def _toml_sourced(text: str) -> Iterator[str]:
+    """The scripts of `_.source` in the environment that a file of mise's sets."""
+    try:
+        env = tomllib.loads(text).get("env")
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return
+    for each in env if isinstance(env, list) else [env]:
+        special = each.get("_") if isinstance(each, dict) else None
+        sources = special.get("source") if isinstance(special, dict) else None
+        for source in sources if isinstance(sources, list) else [sources]:
+            name = source.get("path") if isinstance(source, dict) else source
+            if isinstance(name, str) and "\0" not in name:
+                yield name
+
+
+def _scripts(line: str, top: str, place: Place) -> Iterator[str]:
+    """The files of a working tree that a line of shell names: by a path, or as an argument that is a file there."""
+    for index, word in enumerate(_WORD.findall(line)[:_MAX_WORDS]):
+        path = posixpath.normpath(posixpath.join(top, word))
+        if word.startswith("-") or _made(word):
+            continue
+        if ("/" in word and not _is(path, place, FileKind.DIRECTORY)) or (index and _is(path, place, FileKind.FILE)):
+            yield path
+
+
+def _made(name: str) -> bool:
+    return not _MADE.isdisjoint(name.split("/"))
+
+
+def _is(path: str, place: Place, kind: FileKind) -> bool:
+    try:
+        entry = place.files.lstat(path)
+    except FileSystemUnknownError:
+        return False
+    return entry is not None and entry.kind is kind
+
+
+def _repository(root: str, place: Place) -> tuple[str, str] | None:
+    """The top of the working tree and the directory with its settings, of the nearest repository."""
+    at = root
+    for _ in range(_MAX_LEVELS):
+        entry = place.files.lstat(posixpath.join(at, ".git"))
+        if entry is not None and entry.kind is FileKind.DIRECTORY:
+            return at, posixpath.join(at, ".git")
+        if entry is not None:
+            other = linked(at, place)
+            return None if other is None else (at, other.common)
+        if at == "/":
+            break
+        at = posixpath.dirname(at)
+    return None
+
+
+def _settings(file: str, place: Place) -> Iterator[tuple[str, str]]:
+    """The settings of a file that name others, as git reads a value: quotes off, a comment cut, a line continued."""
+    text = _text(file, place).replace("\\\r\n", "").replace("\\\n", "")
+    for match in _SETTING.finditer(text):
+        said = _VALUE.match(match["value"])
+        value = said[0].rstrip().replace('"', "").replace("\\\\", "\\") if said is not None else ""
+        if value and "\0" not in value:
+            yield match["key"].lower(), value
+
+
+def _text(file: str, place: Place) -> str:
+    """The text of a file of settings; empty where it is none, is too large or cannot be read."""
+    try:
+        entry = place.files.lstat(file)
+        content = place.files.read(file, MAX_SETTINGS) if entry is not None and entry.kind is FileKind.FILE else None
+    except FileSystemUnknownError:
+        return ""
+    return (content or b"").decode("utf-8", "surrogateescape")
