@@ -9,7 +9,7 @@ from typing import Final
 from agentctl.linked import OF_TREE, POINTER, linked, text
 from agentctl.sandbox.gitlinks import gitlinks, indices
 from agentctl.sandbox.led import led_by_git, led_by_shells
-from agentctl.sandbox.names import FIRST, GIT, NAMES
+from agentctl.sandbox.names import FIRST, GIT, IN_HIDDEN, NAMES, PATTERNS, is_hidden
 from agentctl.sandbox.places import is_within, listed
 
 __all__ = ["appeared", "candidates", "is_directory", "present"]
@@ -46,6 +46,7 @@ def candidates(root: str) -> list[str]:
     """
     first = {name: os.path.lexists(os.path.join(root, name)) for name in FIRST}
     found = [os.path.join(root, name) for name in NAMES if first[name.partition("/")[0]]]
+    found += _by_pattern(root)
     further = list(led_by_shells(root))
     if first[GIT]:
         folder = os.path.join(root, GIT)
@@ -54,11 +55,22 @@ def candidates(root: str) -> list[str]:
     further += [real for path in found if (real := os.path.realpath(path)) != path]
     repository = linked(root)
     lent = [] if repository is None else [repository.own]
+    further += () if repository is None else led_by_git(repository.common, root)
     for folder in lent:
         further += [*(os.path.join(folder, name) for name in OF_TREE), *_modules(folder), *_within(folder, root)]
     places = (root, *lent)
     inside = [path for path in map(os.path.normpath, further) if any(is_within(path, place) for place in places)]
     return list(dict.fromkeys((*found, *(path for path in inside if path not in places))))
+
+
+def _by_pattern(root: str) -> Iterator[str]:
+    """The guarded paths that no list names: of a pattern, and what agents of any name look for in a hidden folder."""
+    for name in listed(root):
+        path = os.path.join(root, name)
+        if PATTERNS.match(name):
+            yield path
+        elif is_hidden(name):
+            yield from (os.path.join(path, inner) for inner in listed(path) if IN_HIDDEN.match(inner))
 
 
 def _modules(git: str) -> Iterator[str]:

@@ -4,9 +4,12 @@ instructions, what editors and shells read of the folder that they are opened in
 What the project's own tools read (`.npmrc`, a Makefile) is not among them: that is the work itself, as its code is.
 """
 
+import re
+from collections.abc import Iterable
+from fnmatch import translate
 from typing import Final
 
-__all__ = ["FIRST", "GIT", "NAMES"]
+__all__ = ["FILLED", "FIRST", "GIT", "IN_HIDDEN", "NAMES", "PATTERNS", "is_hidden"]
 
 GIT: Final = ".git"
 
@@ -67,3 +70,40 @@ kilo.json, kilo.jsonc, AGENTS.local.md, CODEBUDDY.md, .hermes.md, .bolt/prompt, 
 """
 NAMES: Final = tuple(_TABLE.replace(",", " ").split())
 FIRST: Final = frozenset(name.partition("/")[0] for name in NAMES)
+
+# By pattern, directly in a root.
+_PATTERNS: Final = """
+.clinerules-*, .kilocoderules-*, .lintstagedrc*, .mise.*.toml, .nano-staged.*, .nanostagedrc*, .roorules-*
+.simple-git-hooks.*, *.code-workspace, *.sublime-project, husky.config.*, lint-staged.config.*, mise.*.toml
+nano-staged.*, simple-git-hooks.*
+"""
+# In whatever hidden folder of a root: agents look for these each in one of their own. Not `settings.json`, `tasks`,
+# `extensions`, `plugins` or `workflows`: build tools make these there, too.
+_IN_HIDDEN: Final = """
+agent, agent-memory*, agents*, command, commands*, droids, guidelines*, hooks*, instructions*, mcp*, memories
+microagents, output-styles, personas, prompts*, rules*, skill, skills*, steering, subagents
+"""
+# Hidden folders that tools fill with what they make or fetch, and obey nothing in.
+_FILLED: Final = """
+.angular, .cache, .eggs, .git, .gradle, .hypothesis, .ipynb_checkpoints, .mypy_cache, .next, .nox, .nuxt, .nyc_output
+.output, .parcel-cache, .pnpm, .pnpm-store, .pytest_cache, .ruff_cache, .svelte-kit, .terraform, .tox, .turbo, .venv
+.vite
+"""
+
+
+def _split(table: str) -> tuple[str, ...]:
+    return tuple(table.replace(",", " ").split())
+
+
+def _any_of(patterns: Iterable[str]) -> re.Pattern[str]:
+    return re.compile("|".join(translate(pattern) for pattern in patterns), re.IGNORECASE)
+
+
+PATTERNS: Final = _any_of(_split(_PATTERNS))
+IN_HIDDEN: Final = _any_of(_split(_IN_HIDDEN))
+FILLED: Final = frozenset(_split(_FILLED))
+
+
+def is_hidden(name: str) -> bool:
+    """Whether a folder of this name is hidden, so that an agent may look there."""
+    return name.startswith(".") and name.lower() not in FILLED
