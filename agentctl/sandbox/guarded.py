@@ -8,7 +8,7 @@ from typing import Final
 
 from agentctl.linked import OF_TREE, POINTER, linked, text
 from agentctl.sandbox.gitlinks import gitlinks, indices
-from agentctl.sandbox.led import led_by_git, led_by_shells
+from agentctl.sandbox.led import led_by_git, led_by_hosts, led_by_shells
 from agentctl.sandbox.names import FIRST, GIT, IN_HIDDEN, NAMES, PATTERNS, is_hidden
 from agentctl.sandbox.places import is_within, listed
 
@@ -47,7 +47,7 @@ def candidates(root: str) -> list[str]:
     first = {name: os.path.lexists(os.path.join(root, name)) for name in FIRST}
     found = [os.path.join(root, name) for name in NAMES if first[name.partition("/")[0]]]
     found += _by_pattern(root)
-    further = list(led_by_shells(root))
+    further = [*led_by_shells(root), *led_by_hosts(root)]
     if first[GIT]:
         folder = os.path.join(root, GIT)
         further += [*led_by_git(folder, root), *_modules(folder), *_trees(folder), *_within(folder, root)]

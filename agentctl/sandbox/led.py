@@ -3,6 +3,7 @@
 The words are those of `shield.facts.naming`, which asks about them: who changes one there, changes the other.
 """
 
+import json
 import os
 import re
 import tomllib
@@ -11,7 +12,7 @@ from typing import Final
 
 from agentctl.linked import text
 
-__all__ = ["led_by_git", "led_by_shells"]
+__all__ = ["led_by_git", "led_by_hosts", "led_by_shells"]
 
 _HOOKS_PATH: Final = re.compile(r"^[^\n#;]*\bhookspath\s*=\s*\"?([^\"\n]+)", re.IGNORECASE | re.MULTILINE)
 _INCLUDED: Final = re.compile(r"^[^\n#;]*\bpath\s*=\s*\"?([^\"\n]+)", re.IGNORECASE | re.MULTILINE)
@@ -32,6 +33,13 @@ _SOURCED: Final = re.compile(
     r"(?:^|[;&|{(]|\b(?:then|do|else)[ \t])[ \t]*+(?:source_env_if_exists|source_env|source|\.)[ \t]++([^\s;&|]++)",
     re.MULTILINE,
 )
+_HOSTS: Final = (
+    *(".claude/settings.json", ".claude/settings.local.json", ".codex/hooks.json", ".cursor/hooks.json"),
+    *(".factory/settings.json", ".gemini/settings.json", ".qwen/settings.json", ".windsurf/hooks.json"),
+)
+_HOST_KEYS: Final = frozenset(("apiKeyHelper", "awsAuthRefresh", "bash", "command", "otelHeadersHelper"))
+_PROJECT: Final = re.compile(r"\$\{?[A-Z]+_PROJECT_DIR\}?\"?/")
+_MAX_NODES: Final = 10_000  # of settings in JSON
 _HERE: Final = re.compile(r"(?:\$PWD|\$\{PWD\}|\{\{ ?config_root ?\}\})/")
 
 
@@ -59,6 +67,29 @@ def led_by_shells(root: str) -> Iterator[str]:
             yield path
 
 
+def led_by_hosts(root: str) -> Iterator[str]:
+    """The scripts that hosts of agents run in a workspace, by its settings and by the user's own."""
+    for folder in (root, os.path.expanduser("~")):
+        for line in (line for name in _HOSTS for line in _commands(text(os.path.join(folder, name)) or "")):
+            yield from _scripts(_PROJECT.sub(f" {root}/", line), root)
+
+
+def _commands(said: str) -> Iterator[str]:
+    try:
+        waiting = [json.loads(said or "0")]
+    except (ValueError, RecursionError):
+        return
+    for _ in range(_MAX_NODES):
+        if not waiting:
+            return
+        node = waiting.pop()
+        if isinstance(node, dict):
+            yield from (each for key, each in node.items() if key in _HOST_KEYS and isinstance(each, str))
+            waiting += node.values()
+        elif isinstance(node, list):
+            waiting += node
+
+
 def _toml_sourced(said: str) -> Iterator[str]:
     try:
         env = tomllib.loads(said).get("env")
@@ -74,11 +105,12 @@ def _toml_sourced(said: str) -> Iterator[str]:
 
 
 def _scripts(line: str, tree: str) -> Iterator[str]:
-    for index, word in enumerate(_WORD.findall(line)[:_MAX_WORDS]):
+    for index, each in enumerate(_WORD.findall(line)[:_MAX_WORDS]):
+        word = each.removeprefix(f"{tree}/") if each.startswith("/") else each
         path = os.path.join(tree, word)
         if word.startswith("-") or "\0" in word or _made(word) or os.path.isdir(path):
             continue
-        if "/" in word or (index and os.path.isfile(path)):
+        if "/" in each or (index and os.path.isfile(path)):
             yield path
 
 

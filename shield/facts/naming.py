@@ -1,10 +1,12 @@
 """Files that the settings of a workspace name, and what these make of them.
 
 `core.hooksPath = tools/hooks` makes hooks of files that nothing else tells from others, `[include] path = ../shared`
-settings. A driver, filter or alias runs the script that it names at every diff, merge or status, and what an `.envrc`
-that was allowed once sources runs in the user's shell without being asked about again (direnv-stdlib(1)).
+settings. A driver, filter or alias runs the script that it names at every diff, merge or status, a hook of an agent's
+host the one that it names at every tool call, and what an `.envrc` that was allowed once sources runs in the user's
+shell without being asked about again (direnv-stdlib(1)).
 """
 
+import json
 import posixpath
 import re
 import tomllib
@@ -16,7 +18,7 @@ from shield.facts.place import Place
 from shield.facts.repositories import MAX_SETTINGS, linked
 from shield.regex import regex
 
-__all__ = ["Led", "git_names", "shell_names"]
+__all__ = ["Led", "git_names", "host_names", "shell_names"]
 
 # Where a file or folder truly lies, and the absolute name by which it is obeyed.
 Led = tuple[str, str]
@@ -48,6 +50,13 @@ _SOURCED: Final = regex(
     r"(?P<name>[^\s;&|]++)",
     re.MULTILINE,
 )
+_HOSTS: Final = (
+    *(".claude/settings.json", ".claude/settings.local.json", ".codex/hooks.json", ".cursor/hooks.json"),
+    *(".factory/settings.json", ".gemini/settings.json", ".qwen/settings.json", ".windsurf/hooks.json"),
+)
+_HOST_KEYS: Final = frozenset(("apiKeyHelper", "awsAuthRefresh", "bash", "command", "otelHeadersHelper"))
+_PROJECT: Final = regex(r"\$\{?[A-Z]+_PROJECT_DIR\}?\"?/")
+_MAX_NODES: Final = 10_000  # of settings in JSON
 _HERE: Final = regex(r"(?:\$PWD|\$\{PWD\}|\{\{ ?config_root ?\}\})/")
 
 
@@ -94,6 +103,33 @@ def shell_names(root: str, place: Place) -> Iterator[Led]:
             yield path, f"{place.home}/.profile"
 
 
+def host_names(root: str, place: Place) -> Iterator[Led]:
+    """The scripts that hosts of agents run in the resolved workspace `root`, by its settings and by the user's own."""
+    paths: dict[str, None] = {}
+    for file in (f"{folder}/{name}" for folder in (root, place.home) for name in _HOSTS):
+        for line in _commands(_text(file, place)):
+            if len(paths) < _MAX_SCRIPTS:
+                paths.update(dict.fromkeys(_scripts(_PROJECT.sub(f" {root}/", line), root, place)))
+    yield from ((path, f"{root}/.githooks/host") for path in paths)
+
+
+def _commands(text: str) -> Iterator[str]:
+    """The lines of shell in settings of JSON, by their keys."""
+    try:
+        waiting = [json.loads(text or "0")]
+    except (ValueError, RecursionError):
+        return
+    for _ in range(_MAX_NODES):
+        if not waiting:
+            return
+        node = waiting.pop()
+        if isinstance(node, dict):
+            yield from (each for key, each in node.items() if key in _HOST_KEYS and isinstance(each, str))
+            waiting += node.values()
+        elif isinstance(node, list):
+            waiting += node
+
+
 def _toml_sourced(text: str) -> Iterator[str]:
     """The scripts of `_.source` in the environment that a file of mise's sets."""
     try:
@@ -111,11 +147,12 @@ def _toml_sourced(text: str) -> Iterator[str]:
 
 def _scripts(line: str, top: str, place: Place) -> Iterator[str]:
     """The files of a working tree that a line of shell names: by a path, or as an argument that is a file there."""
-    for index, word in enumerate(_WORD.findall(line)[:_MAX_WORDS]):
+    for index, each in enumerate(_WORD.findall(line)[:_MAX_WORDS]):
+        word = each.removeprefix(f"{top}/") if each.startswith("/") else each
         path = posixpath.normpath(posixpath.join(top, word))
         if word.startswith("-") or _made(word):
             continue
-        if ("/" in word and not _is(path, place, FileKind.DIRECTORY)) or (index and _is(path, place, FileKind.FILE)):
+        if ("/" in each and not _is(path, place, FileKind.DIRECTORY)) or (index and _is(path, place, FileKind.FILE)):
             yield path
 
 

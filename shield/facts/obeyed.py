@@ -9,7 +9,7 @@ from typing import Final
 
 from shield.facts.filesystem import FileKind, FileSystemUnknownError
 from shield.facts.guards import fold, guards, inside
-from shield.facts.naming import Led, git_names, shell_names
+from shield.facts.naming import Led, git_names, host_names, shell_names
 from shield.facts.place import Place
 from shield.facts.snapshot import Snapshot
 from shield.facts.table import table
@@ -34,7 +34,7 @@ def obeyed(place: Place, roots: tuple[str, ...], resolve: _Resolve) -> tuple[Led
         return known
     found: list[Led] = []
     for root in roots:
-        named = (*git_names(root, place), *shell_names(root, place))
+        named = (*git_names(root, place), *shell_names(root, place), *host_names(root, place))
         for real, name in (*named, *_linked(root, place, _MAX_DEPTH)):
             end = resolve(real)
             if end is not None and end != name and end != root and inside(end, roots):

@@ -6,7 +6,7 @@ import pytest
 
 from shell_world import place, text
 from shield.facts.made import MadeFile
-from shield.facts.naming import shell_names
+from shield.facts.naming import host_names, shell_names
 from shield.facts.obeyed import obeyed
 from shield.facts.paths import path_fact, resolve_path, resolved_roots
 from shield.types import Access
@@ -57,3 +57,14 @@ def test_a_script_is_one_by_its_path_alone() -> None:
     """A folder of that name, a program of the machine and a file called like an option's word are none."""
     found = _led("[alias]\n\tl = !git log -- docs/ ./x\n\tn = !node x\n", {"docs/a.md": text("x")})
     assert [end for end, _ in found] == ["/home/user/ws/x"]
+
+
+@pytest.mark.parametrize("opening", ["[", '{"command":', '{"command":"a/b"},', "[[0],"])
+def test_long_settings_of_hosts_take_no_time(opening: str) -> None:
+    begun = time.process_time()
+    here = place({".claude/settings.json": text("[" + opening * (60_000 // len(opening)))})
+    assert list(host_names("/home/user/ws", here)) == []
+    lines = ",".join(f'{{"command": "a/{number}"}}' for number in range(2_000))
+    here = place({".claude/settings.json": text(f"[{lines}]")})
+    assert len(list(host_names("/home/user/ws", here))) == 500
+    assert time.process_time() - begun < 2

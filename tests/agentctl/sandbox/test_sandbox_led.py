@@ -1,5 +1,6 @@
 """What the settings of a workspace lead to is guarded like hooks: the same as the policy asks about."""
 
+import json
 import os
 
 import pytest
@@ -87,9 +88,9 @@ def test_what_is_plain_stays_so(tmp_path, monkeypatch):
 
 
 def test_both_sides_know_the_same_words():
-    for name in ("_RUN", "_MADE", "_ENVRCS", "_MISE", "_MAX_WORDS"):
+    for name in ("_RUN", "_MADE", "_ENVRCS", "_MISE", "_MAX_WORDS", "_HOSTS", "_HOST_KEYS"):
         assert getattr(naming, name) == getattr(led, name)
-    for name in ("_SETTING", "_WORD", "_SOURCED", "_HERE"):
+    for name in ("_SETTING", "_WORD", "_SOURCED", "_HERE", "_PROJECT"):
         assert (
             getattr(naming, name).pattern.replace("(?P<key>", "(").replace("(?P<value>", "(").replace("(?P<name>", "(")
             == getattr(led, name).pattern
@@ -103,3 +104,17 @@ def test_long_settings_take_no_longer_than_their_length(tmp_path, monkeypatch, t
     _made(tmp_path, {".git/config": "[alias]\n\tx = !" + long, ".envrc": long, "mise.toml": "[env]\n" + long})
     assert len(list(led_by_git(str(tmp_path / ".git"), str(tmp_path)))) < 100
     assert len(list(led_by_shells(str(tmp_path)))) < 60_000
+
+
+@pytest.mark.parametrize(
+    "command", ["tools/guard.py", '"$CLAUDE_PROJECT_DIR"/tools/guard.py', "python3 ${X_PROJECT_DIR}/tools/guard.py"]
+)
+@pytest.mark.parametrize("folder", ["ws", "home"])
+def test_scripts_of_an_agents_hooks(tmp_path, monkeypatch, command, folder):
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    settings = {"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": command}]}]}}
+    _made(tmp_path / "ws", {"src/a.py": "x"})
+    _made(tmp_path / folder, {".claude/settings.json": json.dumps(settings)})
+    assert "tools/guard.py" in _guarded(tmp_path / "ws")
+    (tmp_path / folder / ".claude/settings.json").write_text('{"hooks": [')
+    assert "tools/guard.py" not in _guarded(tmp_path / "ws")
