@@ -73,9 +73,9 @@ FIRST: Final = frozenset(name.partition("/")[0] for name in NAMES)
 
 # By pattern, directly in a root.
 _PATTERNS: Final = """
-.clinerules-*, .kilocoderules-*, .lintstagedrc*, .mise.*.toml, .nano-staged.*, .nanostagedrc*, .roorules-*
-.simple-git-hooks.*, *.code-workspace, *.sublime-project, husky.config.*, lint-staged.config.*, mise.*.toml
-nano-staged.*, simple-git-hooks.*
+.*rules, .*rules-*, .lintstagedrc*, .mise.*.toml, .nano-staged.*, .nanostagedrc*, .simple-git-hooks.*
+*.code-workspace, *.sublime-project, husky.config.*, lint-staged.config.*, mise.*.toml, nano-staged.*
+simple-git-hooks.*
 """
 # In whatever hidden folder of a root: agents look for these each in one of their own. Not `settings.json`, `tasks`,
 # `extensions`, `plugins` or `workflows`: build tools make these there, too.

@@ -236,8 +236,8 @@ azure-pipelines*.yml, azure-pipelines*.yaml, *.gitlab-ci.yml, jenkinsfile.*, jen
 """),
     # Jupyter's are Python, and run by it where it is started (CVE-2022-39286: before 4.11.2 of its core).
     "tool_config": places("*.bazelrc, jupyter_config.*, jupyter_*_config.*, *.run.xml, *.ipr, *.iws"),
-    # Each with the name of a mode behind it.
-    "agent_instruction": places(".clinerules-*, .roorules-*, .kilocoderules-*"),
+    # `.cursorrules` and its like, of whichever agent; some with the name of a mode behind it.
+    "agent_instruction": places(".*rules, .*rules-*"),
     "socket": places("""
 buildkitd.sock, containerd.sock, containerd.sock.ttrpc, cri-dockerd.sock, crio.sock, docker.sock, podman.sock
 s.gpg-agent*, ssh-agent.sock, tailscaled.sock
