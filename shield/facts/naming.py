@@ -50,6 +50,9 @@ _SOURCED: Final = regex(
     r"(?P<name>[^\s;&|]++)",
     re.MULTILINE,
 )
+_ON_PATH: Final = regex(
+    r"\b(?:PATH_add|path_add[ \t]++PATH)[ \t]++(?P<names>[^\n;&|#]++)|(?<![A-Za-z0-9_])PATH=(?P<value>[^\s;&|]++)"
+)
 _HOSTS: Final = (
     *(".claude/settings.json", ".claude/settings.local.json", ".codex/hooks.json", ".cursor/hooks.json"),
     *(".factory/settings.json", ".gemini/settings.json", ".qwen/settings.json", ".windsurf/hooks.json"),
@@ -91,16 +94,31 @@ def git_names(root: str, place: Place) -> Iterator[Led]:
 
 
 def shell_names(root: str, place: Place) -> Iterator[Led]:
-    """What is read into the user's shell where it enters the resolved workspace `root`: by direnv, and by mise."""
-    names = [
-        each["name"].strip("\"'") for file in _ENVRCS for each in _SOURCED.finditer(_text(f"{root}/{file}", place))
-    ]
-    names += [name for file in _MISE for name in _toml_sourced(_text(f"{root}/{file}", place))]
-    for name in list(dict.fromkeys(names))[:_MAX_SCRIPTS]:
-        here = _HERE.match(name)
-        path = posixpath.join(root, name[here.end() :] if here is not None else name)
-        if name and not name.endswith("bin/activate") and not _made(name) and not _is(path, place, FileKind.DIRECTORY):
+    """What direnv and mise read into the user's shell where it enters the resolved workspace `root`, and the folders
+    in which they let it look for commands."""
+    texts = [_text(f"{root}/{file}", place) for file in _ENVRCS]
+    tables = [_special(_text(f"{root}/{file}", place)) for file in _MISE]
+    sourced = [each["name"] for text in texts for each in _SOURCED.finditer(text)]
+    sourced += [name for table in tables for name in _listed(table.get("source"))]
+    for path in _located(sourced, root):
+        if not path.endswith("bin/activate") and not _is(path, place, FileKind.DIRECTORY):
             yield path, f"{place.home}/.profile"
+    folders = [name for text in texts for each in _ON_PATH.finditer(text) for name in _folders(each)]
+    folders += [name for table in tables for name in _listed(table.get("path"))]
+    yield from ((path, f"{place.home}/.venv/bin") for path in _located(folders, root))
+
+
+def _located(names: list[str], root: str) -> Iterator[str]:
+    """Where the files lie that are named from the folder `root`, but for what is made there."""
+    for name in list(dict.fromkeys(each.strip("\"'") for each in names))[:_MAX_SCRIPTS]:
+        here = _HERE.match(name)
+        inner = name[here.end() :] if here is not None else name
+        if inner and not _made(inner):
+            yield posixpath.join(root, inner)
+
+
+def _folders(found: re.Match[str]) -> list[str]:
+    return found["names"].split() if found["names"] is not None else found["value"].strip("\"'").split(":")
 
 
 def host_names(root: str, place: Place) -> Iterator[Led]:
@@ -130,19 +148,25 @@ def _commands(text: str) -> Iterator[str]:
             waiting += node
 
 
-def _toml_sourced(text: str) -> Iterator[str]:
-    """The scripts of `_.source` in the environment that a file of mise's sets."""
+def _special(text: str) -> dict[str, object]:
+    """What is beneath `_` in the environment that a file of mise's sets."""
     try:
         env = tomllib.loads(text).get("env")
     except (tomllib.TOMLDecodeError, RecursionError):
-        return
-    for each in env if isinstance(env, list) else [env]:
-        special = each.get("_") if isinstance(each, dict) else None
-        sources = special.get("source") if isinstance(special, dict) else None
-        for source in sources if isinstance(sources, list) else [sources]:
-            name = source.get("path") if isinstance(source, dict) else source
-            if isinstance(name, str) and "\0" not in name:
-                yield name
+        return {}
+    tables = [each.get("_") for each in (env if isinstance(env, list) else [env]) if isinstance(each, dict)]
+    found: dict[str, object] = {}
+    for key in ("source", "path"):
+        found[key] = [name for table in tables if isinstance(table, dict) for name in _listed(table.get(key))]
+    return found
+
+
+def _listed(given: object) -> Iterator[str]:
+    """The names in a value: one, several, or each with settings of its own."""
+    for each in given if isinstance(given, list) else [given]:
+        name = each.get("path") if isinstance(each, dict) else each
+        if isinstance(name, str) and "\0" not in name:
+            yield name
 
 
 def _scripts(line: str, top: str, place: Place) -> Iterator[str]:

@@ -29,7 +29,7 @@ _ROOTS = "workspace roots"
 
 # Asked for at every component of every path: a member looked up in its class costs as much as a call.
 _LINK, _DIRECTORY = FileKind.LINK, FileKind.DIRECTORY
-_ORDINARY = frozenset(("executable", "source", "temp"))
+_ORDINARY = frozenset(("environment", "executable", "source", "temp"))
 # The shell's own streams: which way each may be opened without reopening some other file the other way round.
 _STREAMS = {"/dev/stdin": Access.READ, "/dev/stdout": Access.WRITE, "/dev/stderr": Access.WRITE}
 # macOS gives every file further names: by number (`/.vol/DEVICE/INODE`) and with lookup flags.
