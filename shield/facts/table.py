@@ -18,6 +18,10 @@ def components(path: str) -> tuple[str, ...]:
     return tuple(filter(None, path.split("/")))
 
 
+# Of a home's places those that mean the same wherever they stand.
+_NO_HOME = ("environment",)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pattern:
     """A sequence of folded component patterns; `globs` are None where the component is literal, empty where all are."""
@@ -82,12 +86,13 @@ class Table:
         return folded.startswith(".") and bool(folded.strip(".")) and folded not in self.filled
 
     def begun(self, parts: tuple[str, ...]) -> set[str]:
-        """What a tree of unknown content may hold of places that begin in a hidden folder of the path `parts`."""
+        """What a tree of unknown content may hold of places that begin in a hidden folder of the path `parts`, or in an
+        environment's."""
         found = {category for category, _ in self.hidden} if self.leads(parts[-1]) else set()
         for start, part in enumerate(parts):
-            if part.startswith("."):
-                patterns = self.sequences.get(part, ())
-                found.update(pattern.category for pattern in patterns if pattern.beneath(parts, start))
+            wanted = (*self.rooted.categories, *_NO_HOME) if part.startswith(".") else _NO_HOME
+            begun = (each for each in self.sequences.get(part, ()) if each.category in wanted)
+            found.update(each.category for each in begun if each.beneath(parts, start))
         return found
 
     def named(self, folded: str) -> set[str]:
