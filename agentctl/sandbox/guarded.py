@@ -8,7 +8,8 @@ from typing import Final
 
 from agentctl.linked import OF_TREE, POINTER, linked, text
 from agentctl.sandbox.gitlinks import gitlinks, indices
-from agentctl.sandbox.names import FIRST, GIT, NAMES
+from agentctl.sandbox.led import led_by_git, led_by_hosts, led_by_shells
+from agentctl.sandbox.names import FIRST, GIT, IN_HIDDEN, NAMES, PATTERNS, is_hidden
 from agentctl.sandbox.places import is_within, listed
 
 __all__ = ["appeared", "candidates", "is_directory", "present"]
@@ -26,8 +27,6 @@ _PLAIN: Final = re.compile(
     re.IGNORECASE,
 )
 _WORK_TREE: Final = re.compile(r"^\s*worktree\s*=\s*([^\"\\\n;#]+)$", re.MULTILINE)
-_HOOKS_PATH: Final = re.compile(r"^[^\n#;]*\bhookspath\s*=\s*\"?([^\"\n]+)", re.IGNORECASE | re.MULTILINE)
-_INCLUDED: Final = re.compile(r"^[^\n#;]*\bpath\s*=\s*\"?([^\"\n]+)", re.IGNORECASE | re.MULTILINE)
 
 
 def present(root: str) -> list[str]:
@@ -47,14 +46,16 @@ def candidates(root: str) -> list[str]:
     """
     first = {name: os.path.lexists(os.path.join(root, name)) for name in FIRST}
     found = [os.path.join(root, name) for name in NAMES if first[name.partition("/")[0]]]
-    further: list[str] = []
+    found += _by_pattern(root)
+    further = [*led_by_shells(root), *led_by_hosts(root)]
     if first[GIT]:
         folder = os.path.join(root, GIT)
-        further += [*_led(folder, root), *_modules(folder), *_trees(folder), *_within(folder, root)]
+        further += [*led_by_git(folder, root), *_modules(folder), *_trees(folder), *_within(folder, root)]
     # where a name is a link, or stands behind one, what it leads to is obeyed
     further += [real for path in found if (real := os.path.realpath(path)) != path]
     repository = linked(root)
     lent = [] if repository is None else [repository.own]
+    further += () if repository is None else led_by_git(repository.common, root)
     for folder in lent:
         further += [*(os.path.join(folder, name) for name in OF_TREE), *_modules(folder), *_within(folder, root)]
     places = (root, *lent)
@@ -62,11 +63,14 @@ def candidates(root: str) -> list[str]:
     return list(dict.fromkeys((*found, *(path for path in inside if path not in places))))
 
 
-def _led(git: str, tree: str) -> Iterator[str]:
-    """What a repository's configuration leads to."""
-    config = text(os.path.join(git, "config")) or ""
-    yield from (os.path.join(tree, given.strip()) for given in _HOOKS_PATH.findall(config))
-    yield from (os.path.join(git, given.strip()) for given in _INCLUDED.findall(config))
+def _by_pattern(root: str) -> Iterator[str]:
+    """The guarded paths that no list names: of a pattern, and what agents of any name look for in a hidden folder."""
+    for name in listed(root):
+        path = os.path.join(root, name)
+        if PATTERNS.match(name):
+            yield path
+        elif is_hidden(name):
+            yield from (os.path.join(path, inner) for inner in listed(path) if IN_HIDDEN.match(inner))
 
 
 def _modules(git: str) -> Iterator[str]:
@@ -90,7 +94,7 @@ def _modules(git: str) -> Iterator[str]:
                 for given in _WORK_TREE.findall(text(os.path.join(path, "config")) or ""):
                     tree = os.path.join(path, given.strip())
                     yield os.path.join(tree, GIT)
-                    yield from _led(path, tree)
+                    yield from led_by_git(path, tree)
 
 
 def _within(git: str, tree: str) -> Iterator[str]:
@@ -111,7 +115,7 @@ def _within(git: str, tree: str) -> Iterator[str]:
                 yield inner
                 if is_directory(inner):
                     yield from (os.path.join(inner, name) for name in _OF_MODULE)
-                    yield from _led(inner, path)
+                    yield from led_by_git(inner, path)
                     waiting.append((inner, path))
 
 

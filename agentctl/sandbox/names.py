@@ -4,9 +4,12 @@ instructions, what editors and shells read of the folder that they are opened in
 What the project's own tools read (`.npmrc`, a Makefile) is not among them: that is the work itself, as its code is.
 """
 
+import re
+from collections.abc import Iterable
+from fnmatch import translate
 from typing import Final
 
-__all__ = ["FIRST", "GIT", "NAMES"]
+__all__ = ["FILLED", "FIRST", "GIT", "IN_HIDDEN", "NAMES", "PATTERNS", "is_hidden"]
 
 GIT: Final = ".git"
 
@@ -50,6 +53,57 @@ mise/config.toml, .mise/config.toml, .config/mise, mise-tasks, .mise-tasks
 gemini-extension.json, hie.yaml, .local.vimrc, .vimrc.local, _vimrc_local.vim
 .agent.md, .trae/project_rules.md, .zencoder, GROK.md, IFLOW.md, JULES.md, copilot-instructions.md
 firebender.json, replit.md
+git-hooks, .git_hooks, .lefthook-local, .lefthook-local.json, .lefthook-local.jsonc, .lefthook-local.toml
+.lefthook-local.yaml, .lefthook.jsonc, .lefthook.yaml, lefthook-local.json, lefthook-local.jsonc, lefthook-local.toml
+lefthook-local.yaml, .moon/workspace.hcl, .moon/workspace.json, .moon/workspace.jsonc, .moon/workspace.pkl
+.moon/workspace.toml, .moon/workspace.yaml, .moon/workspace.yml, .pre-commit-config.yml, grumphp.dist.yml
+grumphp.yml.dist, .captainhook.json, captainhook.config.json, .arclint, .arcunit, .lazygit.yml
+.aider.model.settings.yml, .autoenv.leave, .autoenv_leave.zsh, .codesandbox, .envrc.local, .envrc.override
+.envrc.private, .envrc.user, .github/copilot, .gitpod, .idx, .mise/conf.d, .mise/config.local.toml, .miserc.toml, .ona
+.opencode.json, .opencode.jsonc, .tmuxp.json, .tmuxp.yml, .vscode/cody.json, mise/conf.d, mise/config.local.toml
+kilo.json, kilo.jsonc, AGENTS.local.md, CODEBUDDY.md, .hermes.md, .bolt/prompt, .builderrules, .claude/loop.md
+.coderabbit.yaml, .coderabbit.yml, .greptile, greptile.json, .kilocodemodes, .kilocoderules, .openhands_instructions
+.pr_agent.toml, .ruler, .voidrules, AGENT.md, BOOT.md, BOOTSTRAP.md, CODEX.md, HEARTBEAT.md, HERMES.md, TOOLS.md
+.emacs.desktop, .lazy.lua, .ycm_extra_conf.py, Session.vim, .flox, .gh-dash.yml, .gtrconfig, .kateproject
+.lsp/config.edn, .nova/Configuration.json, .phpactor.json, .phpactor.yml, .powenv, .prototools, .pumaenv, .rbenv-vars
+.vimspector.json, .workmux.yaml, hermit.hcl, launch.vs.json, omnisharp.json, rust-analyzer.toml, tasks.vs.json
 """
 NAMES: Final = tuple(_TABLE.replace(",", " ").split())
 FIRST: Final = frozenset(name.partition("/")[0] for name in NAMES)
+
+# By pattern, directly in a root.
+_PATTERNS: Final = """
+.*rules, .*rules-*, .lintstagedrc*, .mise.*.toml, .nano-staged.*, .nanostagedrc*, .simple-git-hooks.*
+*.code-workspace, *.sublime-project, husky.config.*, lint-staged.config.*, mise.*.toml, nano-staged.*
+simple-git-hooks.*
+"""
+# In whatever hidden folder of a root: agents look for these each in one of their own. Not `settings.json`, `tasks`,
+# `extensions`, `plugins` or `workflows`: build tools make these there, too.
+_IN_HIDDEN: Final = """
+agent, agent-memory*, agents*, command, commands*, droids, guidelines*, hooks*, instructions*, mcp*, memories
+microagents, output-styles, personas, prompts*, rules*, skill, skills*, steering, subagents
+"""
+# Hidden folders that tools fill with what they make or fetch, and obey nothing in.
+_FILLED: Final = """
+.angular, .cache, .eggs, .git, .gradle, .hypothesis, .ipynb_checkpoints, .mypy_cache, .next, .nox, .nuxt, .nyc_output
+.output, .parcel-cache, .pnpm, .pnpm-store, .pytest_cache, .ruff_cache, .svelte-kit, .terraform, .tox, .turbo, .venv
+.vite
+"""
+
+
+def _split(table: str) -> tuple[str, ...]:
+    return tuple(table.replace(",", " ").split())
+
+
+def _any_of(patterns: Iterable[str]) -> re.Pattern[str]:
+    return re.compile("|".join(translate(pattern) for pattern in patterns), re.IGNORECASE)
+
+
+PATTERNS: Final = _any_of(_split(_PATTERNS))
+IN_HIDDEN: Final = _any_of(_split(_IN_HIDDEN))
+FILLED: Final = frozenset(_split(_FILLED))
+
+
+def is_hidden(name: str) -> bool:
+    """Whether a folder of this name is hidden, so that an agent may look there."""
+    return name.startswith(".") and name.lower() not in FILLED

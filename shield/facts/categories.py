@@ -106,7 +106,8 @@ def covered(names: Sequence[str], place: Place, roots: Sequence[str], *, filled:
 
     `names` are its absolute names. In each of `roots` stand a workspace's own places (hooks, CI, agent files); to read
     or list them is nothing special, so the caller gives the roots only for access that changes something. `filled`: a
-    tree of whatever content comes there; what is deleted is known by its names.
+    tree of whatever content comes there, so that a hidden folder may hold all that one has a meaning for, however deep
+    it stands; what is deleted is known by its names.
     """
     found: set[str] = set()
     places = table()
@@ -121,8 +122,8 @@ def covered(names: Sequence[str], place: Place, roots: Sequence[str], *, filled:
         _anchored(parts, home, places.own, found)
         for anchor in anchors:
             _anchored(parts, anchor, places.rooted, found)
-            if filled and parts[:-1] == anchor and places.leads(parts[-1]):
-                found.update(HIDDEN)
+            if filled and parts[:-1][: len(anchor)] == anchor:
+                found |= places.begun(parts)
             if anchor[: len(parts)] == parts:
                 found.update(guarded.files.values())
         found |= guarded_beneath(folded, guarded)
@@ -140,7 +141,8 @@ def may_have_meaning(name: str, place: Place, *, secret: bool = False) -> bool:
         return True  # a directory that has one may be a repository
     if secret:
         return any(pattern.category in _SECRETS for pattern in places.sequences.get(folded, ()))
-    return folded in places.sequences or places.leads(folded) or folded in guards(place.protected).files
+    known = (places.sequences, places.top, guards(place.protected).files)
+    return places.leads(folded) or any(folded in names for names in known)
 
 
 def leads_on(path: str, place: Place) -> bool:

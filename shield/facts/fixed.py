@@ -17,6 +17,7 @@ __all__ = [
     "NOT_CREDENTIALS",
     "SOURCE_SUFFIXES",
     "TEMPORARY",
+    "TOP",
     "TREES",
 ]
 
@@ -88,11 +89,16 @@ lefthook.yaml, .overcommit.yml, .git-hooks, .huskyrc, .huskyrc.js, .huskyrc.json
 .lefthook.toml, captainhook.json, .huskyrc.yaml, .huskyrc.yml
 grumphp.yml, lefthook-local.yml, lefthook.json, lefthook.toml, prek.toml
 .cargo-husky/hooks, .hk.pkl, .huskyrc.cjs, .lefthook.json, .rusty-hook.toml, hk.pkl, lefthook.jsonc
+git-hooks, .git_hooks, .lefthook-local, .lefthook-local.json, .lefthook-local.jsonc
+.lefthook-local.toml, .lefthook-local.yaml, .lefthook.jsonc, .lefthook.yaml, lefthook-local.json, lefthook-local.jsonc
+lefthook-local.toml, lefthook-local.yaml, .moon/workspace.hcl, .moon/workspace.json, .moon/workspace.jsonc
+.moon/workspace.pkl, .moon/workspace.toml, .moon/workspace.yaml, .moon/workspace.yml, .pre-commit-config.yml
+grumphp.dist.yml, grumphp.yml.dist, .captainhook.json, captainhook.config.json
 """),
     # All of `.git`: a `HEAD`, a gitlink file or a directory moved there makes another repository of the place.
     "vcs_config": places("""
 .git, .hg, .jj, .gitmodules, .gitattributes, .lfsconfig, .svn, .bzr, .fossil-settings, .pijul, .repo, .sl, _darcs
-.arcconfig, .gclient, .gitreview
+.arcconfig, .gclient, .gitreview, .arclint, .arcunit, .hgsub, .lazygit.yml
 """),
     "ci": places("""
 .github/workflows, .github/actions, .github/dependabot.yml, .gitlab-ci.yml, .gitlab, .circleci, .travis.yml
@@ -108,6 +114,11 @@ cloudbuild.yml, codefresh.yml, codemagic.yaml, renovate.json, screwdriver.yaml, 
 .onedev-buildspec.yml, .pipelines, .platform.app.yaml, .sourcehut.yml, .vela.yaml, .vela.yml, .vsts-ci.yml, amplify.yml
 appspec.yaml, appspec.yml
 .github/copilot-setup-steps.yml, circle.yml, netlify.toml, render.yaml, screwdriver.yml, vercel.json
+.bulldozer.yml, .ci-operator.yaml, .copr/Makefile, .do/deploy.template.yaml, .evergreen.yml, .kodiak.toml, .packit.json
+.packit.yaml, .packit.yml, .policy.yml, .scrutinizer.yml, .taskcluster.yml, .upsun, apprunner.yaml, bors.toml
+buildkite.json, buildkite.yaml, buildkite.yml, ci_scripts/ci_post_clone.sh, ci_scripts/ci_post_xcodebuild.sh
+ci_scripts/ci_pre_xcodebuild.sh, codeship-services.yml, codeship-steps.json, codeship-steps.yml, heroku.yml
+nixpacks.toml, packit.yaml, packit.yml, railway.toml
 """),
     "host_config": places("""
 .claude/settings*.json, .claude/hooks, .claude/commands, .claude/agents, .claude/skills, .claude-plugin, .codex
@@ -128,9 +139,12 @@ mise/config.toml, mise-tasks, .mise-tasks, .rvmrc, .powrc, .github/extensions, .
 .bsp, .codebuff, .crush, .externalToolBuilders, .hie-bios, .neoconf.json, .nvim, .ondirrc, .pi, .rovodev, .shadowenv.d
 .tmuxinator.yml, .tmuxp.yaml, .vscode/sftp.json, codebuff.json, gemini-extension.json, hie.yaml
 .autoenv.sh, .loadrc, .lapce/settings.toml
+.aider.model.settings.yml, .autoenv.leave, .autoenv_leave.zsh, .codesandbox, .envrc.local, .envrc.override
+.envrc.private, .envrc.user, .github/copilot, .gitpod, .idx, .mise/conf.d, .mise/config.local.toml, .miserc.toml, .ona
+.opencode.json, .opencode.jsonc, .tmuxp.json, .tmuxp.yml, .vscode/cody.json, mise/conf.d, mise/config.local.toml
 """),
-    # By which a tool runs programs, loads plug-ins or fetches from elsewhere. Of the project's own build (a Makefile,
-    # a `build.rs`, a `conftest.py`) nothing: that is the code which is being worked on.
+    # By which a tool or an editor runs programs, loads plug-ins or fetches from elsewhere. Of the project's own build
+    # (a Makefile, a `build.rs`, a `conftest.py`) nothing: that is the code which is being worked on.
     "tool_config": places("""
 .npmrc, .yarnrc, .yarnrc.yml, .yarn/plugins, .yarn/releases, .pnpmfile.cjs, .pnpmfile.mjs, .pnp.cjs, .pnp.loader.mjs
 bunfig.toml
@@ -138,6 +152,13 @@ pip.conf, pip.ini, uv.toml, .condarc, .pypirc, .cargo/config, .cargo/config.toml
 .bazelrc, .bazeliskrc, .buckconfig, .mvn, .sbtopts, .jvmopts, gradle/wrapper, nuget.config, .ansible.cfg
 ansible.cfg, .curlrc, .wgetrc, .ripgreprc, .ackrc, .ctags, .ctags.d, .sqliterc, .Rprofile, .RData, .iex.exs, .octaverc
 .rdbgrc
+.actrc, .bazelversion, .buckconfig.d, .buckconfig.local, .byebugrc, .erlang, .ghcid, .mambarc, .mill-jvm-opts
+.mill-opts, .pants.rc, .pdm.toml, .pixi/config.toml, .proverc, .psysh.php, .sbtrc, .swiftpm/configuration
+Directory.Build.rsp, MSBuild.rsp, pdm.toml, poetry.toml, renv/activate.R
+.factorypath, .flox, .gh-dash.yml, .gtrconfig, .kateproject, .lsp/config.edn, .merlin, .nova/Configuration.json
+.phpactor.json, .phpactor.yml, .powenv, .project, .prototools, .pumaenv, .rbenv-vars, .rust-project.json, .stackblitzrc
+.vimspector.json, .workmux.yaml, hermit.hcl, launch.vs.json, omnisharp.json, rust-analyzer.toml, rust-project.json
+tasks.vs.json
 """),
     "agent_instruction": places("""
 .cursor/rules, .github/copilot-instructions.md, .github/instructions, .windsurfrules, .clinerules, .roo/rules*
@@ -148,8 +169,20 @@ ansible.cfg, .curlrc, .wgetrc, .ripgreprc, .ackrc, .ctags, .ctags.d, .sqliterc, 
 GROK.md, IFLOW.md, copilot-instructions.md, firebender.json, .rovodev/instructions.md, .trae/project_rules.md
 .zencoder, JULES.md, replit.md, .agent.md
 CLAUDE.local.md, GEMINI.md, QWEN.md, WARP.md, .claude/CLAUDE.md
+AGENTS.local.md, CODEBUDDY.md, .hermes.md, .bolt/prompt, .builderrules, .claude/loop.md, .coderabbit.yaml
+.coderabbit.yml, .greptile, greptile.json, .kilocodemodes, .kilocoderules, .openhands_instructions, .pr_agent.toml
+.ruler, .voidrules
 """),
     "workspace_policy": places(".shield.yaml"),
+}
+
+# Directly in a workspace root, further down these are plain names of documents and data.
+TOP: dict[str, tuple[str, ...]] = {
+    "agent_instruction": places("AGENT.md, BOOT.md, BOOTSTRAP.md, CODEX.md, HEARTBEAT.md, HERMES.md, TOOLS.md"),
+    "ci": places("now.json, railway.json"),
+    "host_config": places("kilo.json, kilo.jsonc"),
+    "shell_startup": places("Session.vim"),
+    "tool_config": places("sandbox.config.json"),
 }
 
 # What stands in a hidden folder, whatever that is called: agents and editors, of which a table never holds all,
@@ -160,9 +193,9 @@ debug.json, extensions, hooks*, launch.json, lsp.json, mcp*, plugin, plugins, se
 tasks, tasks.json, toolbox
 """),
     "agent_instruction": places("""
-agent, agents*, assistants, chatmodes, checks, command, commands*, droids, guidelines*, instructions*, memories
-microagents, modes, output-styles, personas, playbooks, prompts*, recipes, rules*, skill, skills*, steering, subagents
-workflows
+agent, agent-memory*, agents*, assistants, chatmodes, checks, command, commands*, droids, guidelines*, instructions*
+memories, memory, memory-bank, microagents, modes, output-styles, personas, playbooks, prompts*, recipes, rules*
+skill, skills*, steering, subagents, workflows
 """),
 }
 # Hidden folders that tools fill with what they make or fetch, and obey nothing in.
@@ -190,11 +223,21 @@ ssh_host_*_key
     "shell_startup": places("""
 sitecustomize.*, usercustomize.*, .exrc, .nvimrc, .nvim.lua, .lvimrc, .dir-locals.el, .dir-locals-2.el, *.code-workspace
 .local.vimrc, .vimrc.local, _vimrc_local.vim
-*.sublime-project
+*.sublime-project, .emacs.desktop, .lazy.lua, .ycm_extra_conf.py
 """),
     "host_config": places(".mise.*.toml, mise.*.toml"),
-    "vcs_hook": places(".lintstagedrc*, lint-staged.config.*, .simple-git-hooks.*, simple-git-hooks.*"),
-    "ci": places("azure-pipelines*.yml, azure-pipelines*.yaml, *.gitlab-ci.yml, jenkinsfile.*"),
+    "vcs_hook": places("""
+.lintstagedrc*, lint-staged.config.*, .simple-git-hooks.*, simple-git-hooks.*, husky.config.*, .nano-staged.*
+nano-staged.*, .nanostagedrc*
+"""),
+    "ci": places("""
+azure-pipelines*.yml, azure-pipelines*.yaml, *.gitlab-ci.yml, jenkinsfile.*, jenkinsfile-*, *.jenkinsfile
+*.gocd.yaml, *.gocd.yml, *.gocd.json
+"""),
+    # Jupyter's are Python, and run by it where it is started (CVE-2022-39286: before 4.11.2 of its core).
+    "tool_config": places("*.bazelrc, jupyter_config.*, jupyter_*_config.*, *.run.xml, *.ipr, *.iws"),
+    # `.cursorrules` and its like, of whichever agent; some with the name of a mode behind it.
+    "agent_instruction": places(".*rules, .*rules-*"),
     "socket": places("""
 buildkitd.sock, containerd.sock, containerd.sock.ttrpc, cri-dockerd.sock, crio.sock, docker.sock, podman.sock
 s.gpg-agent*, ssh-agent.sock, tailscaled.sock

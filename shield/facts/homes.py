@@ -166,6 +166,11 @@ Library/Spotlight, Library/PreferencePanes, Library/Screen Savers, Library/Appli
 .hammerspoon, .config/karabiner, .skhdrc, .yabairc, .config/aerospace, .aerospace.toml
 """
 
+# What stands in an environment's folder of programs is a command of every shell in which it is active.
+_ACTIVATED = """
+.venv/bin, .venv/Scripts, .venv/pyvenv.cfg, venv/bin, venv/Scripts, venv/pyvenv.cfg
+"""
+
 _SCHEDULERS = """
 .config/systemd/user, .config/systemd/user.conf, .config/systemd/user.conf.d, .local/share/systemd/user, .crontab
 .config/crontab, .local/share/dbus-1/services, .pm2/dump.pm2, .config/supervisor, .launchd.conf, Library/LaunchAgents
@@ -242,4 +247,5 @@ HOME: dict[str, tuple[str, ...]] = {
     "scheduler": places(_SCHEDULERS),
     "host_config": places(_HOSTS),
     "tool_config": places(_TOOLS),
+    "environment": places(_ACTIVATED),
 }

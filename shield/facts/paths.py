@@ -15,6 +15,7 @@ from shield.facts.logins import SETTINGS, holds_login
 from shield.facts.obeyed import Led, names_beneath, names_of, obeyed
 from shield.facts.place import Place
 from shield.facts.snapshot import Snapshot
+from shield.facts.table import at_top
 from shield.facts.written import UnknownPathError, normal, start_of, suspected
 from shield.types import Access, PathFact
 
@@ -28,7 +29,7 @@ _ROOTS = "workspace roots"
 
 # Asked for at every component of every path: a member looked up in its class costs as much as a call.
 _LINK, _DIRECTORY = FileKind.LINK, FileKind.DIRECTORY
-_ORDINARY = frozenset(("executable", "source", "temp"))
+_ORDINARY = frozenset(("environment", "executable", "source", "temp"))
 # The shell's own streams: which way each may be opened without reopening some other file the other way round.
 _STREAMS = {"/dev/stdin": Access.READ, "/dev/stdout": Access.WRITE, "/dev/stderr": Access.WRITE}
 # macOS gives every file further names: by number (`/.vol/DEVICE/INODE`) and with lookup flags.
@@ -118,6 +119,7 @@ def path_fact(
         led = obeyed(place, roots, lambda name: resolve_path(name, place, base=None, expand_tilde=False).path)
         names += names_of(path, led)
     categories = categorise(path, names, found.stat, place, inside_workspace=within)
+    categories |= at_top(names if path is None else [path, *names], roots)
     if access is Access.READ and path is not None and path.rpartition("/")[2] in SETTINGS and holds_login(path, place):
         # whatever `git config` would make of it
         categories |= {"credential"} if "vcs_config" in categories else frozenset()

@@ -6,16 +6,20 @@ from dataclasses import dataclass
 from fnmatch import translate
 from functools import lru_cache
 
-from shield.facts.fixed import ABSOLUTE, ANYWHERE, FILLED, FIXED, HIDDEN, NAMES, NOT_CREDENTIALS, TREES
+from shield.facts.fixed import ABSOLUTE, ANYWHERE, FILLED, FIXED, HIDDEN, NAMES, NOT_CREDENTIALS, TOP, TREES
 from shield.facts.guards import fold
 from shield.facts.homes import OWN
 
-__all__ = ["Group", "Pattern", "Table", "components", "table"]
+__all__ = ["Group", "Pattern", "Table", "at_top", "components", "table"]
 
 
 def components(path: str) -> tuple[str, ...]:
     """The names between the slashes of a path."""
     return tuple(filter(None, path.split("/")))
+
+
+# Of a home's places those that mean the same wherever they stand.
+_NO_HOME = ("environment",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +62,8 @@ class Group:
 class Table:
     """Places by where they stand, `sequences` also anywhere, and names by how they are compared: as a whole, by their
     end, by a pattern. `harmless` are the names that hold no secret all the same, `trees` the places of a project's
-    files among those of others, `hidden` what stands in a hidden folder that is none of `filled`."""
+    files among those of others, `hidden` what stands in a hidden folder that is none of `filled`, `top` names that
+    mean something directly in a workspace root."""
 
     absolute: Group
     fixed: Group
@@ -68,6 +73,7 @@ class Table:
     trees: Mapping[str, tuple[Pattern, ...]]
     hidden: tuple[tuple[str, re.Pattern[str]], ...]
     filled: frozenset[str]
+    top: Mapping[str, str]
     whole: Mapping[str, tuple[str, ...]]
     ends: tuple[tuple[str, tuple[str, ...]], ...]
     globs: tuple[tuple[str, re.Pattern[str]], ...]
@@ -78,6 +84,16 @@ class Table:
     def leads(self, folded: str) -> bool:
         """Whether a folder of this name is hidden, so that what stands in it may have a meaning."""
         return folded.startswith(".") and bool(folded.strip(".")) and folded not in self.filled
+
+    def begun(self, parts: tuple[str, ...]) -> set[str]:
+        """What a tree of unknown content may hold of places that begin in a hidden folder of the path `parts`, or in an
+        environment's."""
+        found = {category for category, _ in self.hidden} if self.leads(parts[-1]) else set()
+        for start, part in enumerate(parts):
+            wanted = (*self.rooted.categories, *_NO_HOME) if part.startswith(".") else _NO_HOME
+            begun = (each for each in self.sequences.get(part, ()) if each.category in wanted)
+            found.update(each.category for each in begun if each.beneath(parts, start))
+        return found
 
     def named(self, folded: str) -> set[str]:
         """The categories that a last component has by itself."""
@@ -134,6 +150,7 @@ def table() -> Table:
         sequences=_by_first((*fixed, *rooted)),
         hidden=tuple((category, _any_of(names)) for category, names in HIDDEN.items()),
         filled=frozenset(map(fold, FILLED)),
+        top={fold(name): category for category, names in TOP.items() for name in names},
         trees=_by_first(_patterns({"tree": TREES})),
         whole=whole,
         ends=tuple(ends),
@@ -142,6 +159,13 @@ def table() -> Table:
         any_glob=re.compile("|".join(names.pattern for _, names in globs)),
         harmless=_any_of(NOT_CREDENTIALS),
     )
+
+
+def at_top(names: Sequence[str], roots: Sequence[str]) -> frozenset[str]:
+    """The categories that an absolute path has by standing directly in one of the workspace `roots`, by its `names`."""
+    top = table().top
+    parted = [(folder, top[last]) for folder, _, last in (fold(name).rpartition("/") for name in names) if last in top]
+    return frozenset(category for folder, category in parted if any(folder == fold(root) for root in roots))
 
 
 def _is_glob(name: str) -> bool:

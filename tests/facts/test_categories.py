@@ -221,6 +221,10 @@ def test_a_workspace_covers_its_own_places_only_where_they_change() -> None:
     assert {"host_config", "agent_instruction"} <= _covers(".any", Access.WRITE)
     assert not _covers(".any") | _covers("any", Access.WRITE) | _covers("sub/.any/x", Access.WRITE)
     assert not _covers(".cache", Access.WRITE)
+    assert "ci" in _covers("sub/.github", Access.WRITE)
+    assert not _covers("sub/.cache", Access.WRITE) | _covers("sub/.github", Access.READ) | _covers("sub/.github")
+    assert "credential" not in _covers("sub/.config", Access.WRITE)
+    assert "environment" in _covers("sub/.venv", Access.WRITE)
     assert "credential" in _covers("~", Access.READ)
 
 

@@ -5,6 +5,8 @@ import time
 import pytest
 
 from shell_world import place, text
+from shield.facts.made import MadeFile
+from shield.facts.naming import host_names, shell_names
 from shield.facts.obeyed import obeyed
 from shield.facts.paths import path_fact, resolve_path, resolved_roots
 from shield.types import Access
@@ -12,8 +14,8 @@ from shield.types import Access
 _GIT = {".git/HEAD": text("ref: refs/heads/main\n")}
 
 
-def _led(config: str) -> tuple[tuple[str, str], ...]:
-    here = place({**_GIT, ".git/config": text(config)})
+def _led(config: str, files: dict[str, MadeFile] | None = None) -> tuple[tuple[str, str], ...]:
+    here = place({**_GIT, ".git/config": text(config), **(files or {})})
     return obeyed(here, resolved_roots(here), lambda name: resolve_path(name, here, base=None).path)
 
 
@@ -33,8 +35,39 @@ def test_reading_is_nothing_special() -> None:
     assert "vcs_hook" in path_fact("h/pre-commit", Access.WRITE, here, base="/home/user/ws").categories
 
 
-@pytest.mark.parametrize("opening", ["[", " ", "[a]", "path=", "\t", "path = \n", "\\\n", '"', "[include]path=x\n"])
+@pytest.mark.parametrize(
+    "opening", ["[", " ", "[a]", "path=", "\t", "path = \n", "\\\n", '"', "[include]path=x\n", "a=!x y\n", "a = ! x"]
+)
 def test_long_settings_take_no_time(opening: str) -> None:
     begun = time.process_time()
     _led(opening * (60_000 // len(opening)))
+    assert time.process_time() - begun < 2
+
+
+@pytest.mark.parametrize(
+    "opening",
+    ["source ", ". x\n", ";", "then ", "{", "source x/y;", "$PWD/", "\n", "PATH_add ", "PATH=a:", "PATH=$PWD/a\n"],
+)
+def test_long_files_that_a_shell_reads_take_no_time(opening: str) -> None:
+    begun = time.process_time()
+    long = text(opening * (60_000 // len(opening)))
+    here = place({".envrc": long, "mise.toml": text("[env]\n_.source = [" + "'x/y'," * 10_000 + "]\n")})
+    assert len(list(shell_names("/home/user/ws", here))) <= 1_000
+    assert time.process_time() - begun < 2
+
+
+def test_a_script_is_one_by_its_path_alone() -> None:
+    """A folder of that name, a program of the machine and a file called like an option's word are none."""
+    found = _led("[alias]\n\tl = !git log -- docs/ ./x\n\tn = !node x\n", {"docs/a.md": text("x")})
+    assert [end for end, _ in found] == ["/home/user/ws/x"]
+
+
+@pytest.mark.parametrize("opening", ["[", '{"command":', '{"command":"a/b"},', "[[0],"])
+def test_long_settings_of_hosts_take_no_time(opening: str) -> None:
+    begun = time.process_time()
+    here = place({".claude/settings.json": text("[" + opening * (60_000 // len(opening)))})
+    assert list(host_names("/home/user/ws", here)) == []
+    lines = ",".join(f'{{"command": "a/{number}"}}' for number in range(2_000))
+    here = place({".claude/settings.json": text(f"[{lines}]")})
+    assert len(list(host_names("/home/user/ws", here))) == 500
     assert time.process_time() - begun < 2

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from shield.facts.categories import CATEGORIES
-from shield.facts.fixed import ABSOLUTE, ANYWHERE, NAMES
+from shield.facts.fixed import ABSOLUTE, ANYWHERE, NAMES, TOP
 from shield.facts.homes import HOME, OWN
 from shield.facts.made import MadeFiles
 from shield.facts.paths import path_fact
@@ -235,6 +235,11 @@ def test_every_place_of_the_tables_is_found(place):
     for category, names in NAMES.items():
         for name in names:
             assert category in categories(f"src/{_example(name)}", place), name
+    for category, names in TOP.items():
+        for name in names:
+            assert category in categories(name, place), name
+            assert category in categories(name.swapcase(), place), name
+            assert category not in categories(f"docs/{name}", place), name
     for category, names in ABSOLUTE.items():
         for name in names:
             if category == "device" or (category == "system" and name.startswith(("/private/var", "/var"))):

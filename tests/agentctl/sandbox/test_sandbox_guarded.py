@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from agentctl.sandbox import names
 from agentctl.sandbox.names import NAMES
 from shield.facts import fixed
 
@@ -58,6 +59,7 @@ def test_a_new_hook_goes(inside, workspace):
     [
         *(".claude/settings.json", ".mcp.json", ".cursor/hooks.json", "CLAUDE.md", ".git/commondir", ".codex"),
         *(".mise.toml", "lefthook.yml", ".opencode/plugin", ".agents/skills", ".roo/rules-code"),
+        *(".envrc.local", ".prototools", "HERMES.md", "lefthook-local.yaml", ".github/copilot"),
     ],
 )
 def test_what_appears_is_moved_aside_and_told(inside, workspace, name):
@@ -84,9 +86,39 @@ LET_BE = {
 
 @pytest.mark.parametrize("category", ["vcs_hook", "host_config", "agent_instruction", "workspace_policy"])
 def test_what_the_policy_asks_about_the_sandbox_keeps(category):
-    known = set(fixed.ANYWHERE[category])
+    known = {*fixed.ANYWHERE[category], *fixed.TOP.get(category, ())}
     missed = {asked for asked in known if not any(f"{asked}/".startswith(f"{name}/") for name in NAMES)}
     assert missed == known & LET_BE.keys()
+
+
+# What the policy asks about in a hidden folder, and build tools make there in the sandbox, too.
+MADE_IN_HIDDEN = """
+assistants chatmodes checks debug.json extensions launch.json lsp.json memory memory-bank modes playbooks plugin plugins
+recipes settings.json settings.local.json tasks tasks.json toolbox workflows
+"""
+
+
+def test_what_the_policy_asks_about_in_a_hidden_folder_the_sandbox_keeps():
+    asked = {name for names in fixed.HIDDEN.values() for name in names}
+    assert {name for name in asked if not names.IN_HIDDEN.match(name.replace("*", "x"))} == set(MADE_IN_HIDDEN.split())
+    assert set(fixed.FILLED) == names.FILLED
+
+
+def test_names_of_a_pattern_and_of_an_agent_that_no_list_knows_are_kept(inside, workspace):
+    (workspace / ".newagent/rules").mkdir(parents=True)
+    (workspace / ".newagent/rules/a.md").write_text("good")
+    (workspace / "a.code-workspace").write_text("good")
+    lines = (
+        "echo evil > .newagent/rules/a.md; echo evil > a.code-workspace; mkdir -p .other/hooks .other/out .vite/rules"
+    )
+    answer = inside(lines + "; echo evil > .other/hooks/x; echo evil > .clinerules-code; echo fine > .other/out/x")
+    assert (workspace / ".newagent/rules/a.md").read_text() == "good"
+    assert (workspace / "a.code-workspace").read_text() == "good"
+    assert not (workspace / ".other/hooks").exists()
+    assert not (workspace / ".clinerules-code").exists()
+    assert (workspace / ".other/out/x").exists()
+    assert (workspace / ".vite/rules").exists()
+    assert "moved aside" in answer.note
 
 
 def test_a_directory_that_becomes_a_link_is_moved_aside(inside, workspace):

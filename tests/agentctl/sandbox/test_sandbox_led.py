@@ -1,0 +1,120 @@
+"""What the settings of a workspace lead to is guarded like hooks: the same as the policy asks about."""
+
+import json
+import os
+
+import pytest
+
+from agentctl.sandbox import led
+from agentctl.sandbox.guarded import candidates
+from agentctl.sandbox.led import led_by_git, led_by_shells
+from shield.facts import naming
+
+
+def _made(root, files):
+    for name, content in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+
+
+def _guarded(root):
+    return {os.path.relpath(path, root) for path in candidates(str(root))}
+
+
+@pytest.mark.parametrize(
+    ("config", "script"),
+    [
+        ('[diff "x"]\n\ttextconv = scripts/show.sh\n', "scripts/show.sh"),
+        ('[filter "x"]\n\tclean = python3 clean.py %f\n', "clean.py"),
+        ('[merge "x"]\n\tdriver = ./tools/merge %O %A %B\n', "tools/merge"),
+        ('[alias]\n\tfix = "!f() { ./bin/fix \\"$@\\"; }; f"\n', "bin/fix"),
+        ("[core]\n\tfsmonitor = \\\ntools/monitor\n", "tools/monitor"),
+        ("[core]\n\thooksPath = tools/h\n", "tools/h"),
+    ],
+)
+def test_scripts_that_git_runs(tmp_path, monkeypatch, config, script):
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    _made(tmp_path / "ws", {".git/config": config, "clean.py": "x"})
+    assert script in _guarded(tmp_path / "ws")
+    (tmp_path / "ws/.git/config").write_text("[core]\n\tbare = false\n")
+    assert script not in _guarded(tmp_path / "ws")
+
+
+def test_hooks_and_scripts_by_the_users_settings_and_by_included_ones(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    _made(tmp_path / "home", {".gitconfig": "[core]\n\thooksPath = dev/hooks\n"})
+    shared = "[gpg]\n\tprogram = tools/sign\n"
+    _made(tmp_path / "ws", {".git/config": "[include]\n\tpath = ../shared\n", "shared": shared})
+    assert {"dev/hooks", "shared", "tools/sign"} <= _guarded(tmp_path / "ws")
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        (".envrc", "source_env dev/env.sh\n"),
+        (".envrc", 'if true; then . "./dev/env.sh"; fi\n'),
+        (".envrc", "[ -f x ] && source $PWD/dev/env.sh\n"),
+        ("mise.toml", '[env]\n_.source = [\n  "dev/env.sh",\n]\n'),
+        (".mise.toml", '[env]\n_.source = {path = "{{config_root}}/dev/env.sh", redact = true}\n'),
+    ],
+)
+def test_what_a_shell_sources(tmp_path, name, content):
+    _made(tmp_path, {name: content})
+    assert "dev/env.sh" in _guarded(tmp_path)
+
+
+def test_what_is_plain_stays_so(tmp_path, monkeypatch):
+    """Folders, programs of the machine and of an environment, and what is built anew are nobody's script."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    config = """
+[core]
+\teditor = code --wait
+\tfsmonitor = true
+[filter "lfs"]
+\tclean = git-lfs clean -- %f
+[filter "nbstripout"]
+\tclean = ./.venv/bin/python -m nbstripout
+[alias]
+\tl = !git log -- docs/
+"""
+    _made(tmp_path / "ws", {".git/config": config, "docs/a.md": "x", "sub/a": "x", "clean/a": "x"})
+    assert list(led_by_git(str(tmp_path / "ws/.git"), str(tmp_path / "ws"))) == []
+    _made(
+        tmp_path / "ws",
+        {".envrc": "source .venv/bin/activate\nsource env/bin/activate\nsource_env sub\n. install/setup.sh\n"},
+    )
+    assert list(led_by_shells(str(tmp_path / "ws"))) == []
+
+
+def test_both_sides_know_the_same_words():
+    for name in ("_RUN", "_MADE", "_ENVRCS", "_MISE", "_MAX_WORDS", "_HOSTS", "_HOST_KEYS"):
+        assert getattr(naming, name) == getattr(led, name)
+    for name in ("_SETTING", "_WORD", "_SOURCED", "_HERE", "_PROJECT"):
+        assert (
+            getattr(naming, name).pattern.replace("(?P<key>", "(").replace("(?P<value>", "(").replace("(?P<name>", "(")
+            == getattr(led, name).pattern
+        )
+
+
+@pytest.mark.parametrize("token", ["[", "a = ", "source ", ". ", "then ", ";", "\\\n", "!", "(", "./"])
+def test_long_settings_take_no_longer_than_their_length(tmp_path, monkeypatch, token):
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    long = token * (60_000 // len(token))
+    _made(tmp_path, {".git/config": "[alias]\n\tx = !" + long, ".envrc": long, "mise.toml": "[env]\n" + long})
+    assert len(list(led_by_git(str(tmp_path / ".git"), str(tmp_path)))) < 100
+    assert len(list(led_by_shells(str(tmp_path)))) < 60_000
+
+
+@pytest.mark.parametrize(
+    "command", ["tools/guard.py", '"$CLAUDE_PROJECT_DIR"/tools/guard.py', "python3 ${X_PROJECT_DIR}/tools/guard.py"]
+)
+@pytest.mark.parametrize("folder", ["ws", "home"])
+def test_scripts_of_an_agents_hooks(tmp_path, monkeypatch, command, folder):
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    settings = {"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": command}]}]}}
+    _made(tmp_path / "ws", {"src/a.py": "x"})
+    _made(tmp_path / folder, {".claude/settings.json": json.dumps(settings)})
+    assert "tools/guard.py" in _guarded(tmp_path / "ws")
+    (tmp_path / folder / ".claude/settings.json").write_text('{"hooks": [')
+    assert "tools/guard.py" not in _guarded(tmp_path / "ws")
