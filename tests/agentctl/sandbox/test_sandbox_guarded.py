@@ -108,6 +108,8 @@ def test_names_of_a_pattern_and_of_an_agent_that_no_list_knows_are_kept(inside, 
     (workspace / ".newagent/rules").mkdir(parents=True)
     (workspace / ".newagent/rules/a.md").write_text("good")
     (workspace / "a.code-workspace").write_text("good")
+    for name in (".newagent", ".newagent/rules", ".newagent/rules/a.md", "a.code-workspace"):
+        os.chown(workspace / name, inside.user, inside.user)
     lines = (
         "echo evil > .newagent/rules/a.md; echo evil > a.code-workspace; mkdir -p .other/hooks .other/out .vite/rules"
     )
