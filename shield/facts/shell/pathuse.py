@@ -136,9 +136,8 @@ def _one(value: Value, access: Access, place: Place, base: str | None, recursive
     if value.roots is not None:
         return [fact for root in value.roots for fact in _one(root, access, place, base, True, source)]
     if value.fixed:
-        tree = recursive and not (access is Access.DELETE and _is_file(value, place, base))
         fact = path_fact(
-            raw_path(value.text), access, place, base=base, recursive=tree, source=source, expand_tilde=False
+            raw_path(value.text), access, place, base=base, recursive=recursive, source=source, expand_tilde=False
         )
         return [fact if fact.raw == value.shown else replace(fact, raw=value.shown)]
     if value.pattern is not None:
@@ -157,12 +156,6 @@ def _one(value: Value, access: Access, place: Place, base: str | None, recursive
     unknown = replace(fact, raw=value.shown, recursive=recursive, resolved=None, inside_workspace=False, exists=False)
     empty = (word for word in value.unset or () if word.text and not (looks and not word.text.strip("/*")))
     return [unknown, *(fact for word in empty for fact in _one(word, access, place, base, recursive, source))]
-
-
-def _is_file(value: Value, place: Place, base: str | None) -> bool:
-    """Whether a file stands there, so that `rm -r` deletes that file. Of a pattern a folder may match by then."""
-    found = resolve_path(raw_path(value.text), place, base=base, expand_tilde=False)
-    return not found.symlink and found.stat is not None and found.stat.kind is FileKind.FILE
 
 
 def _shaped(
