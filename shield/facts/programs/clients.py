@@ -42,6 +42,15 @@ def _postgres(call: Invocation) -> bool:
     return False
 
 
+def _dump(call: Invocation) -> bool:
+    """pg_dump: of named tables or schemas, or of rows alone, it shows neither how other servers are asked nor what
+    subscriptions are (pg_dump(1): "no attempt to dump any other database objects")."""
+    if not call.arguments.has("-t", "--table", "-n", "--schema", "-a", "--data-only"):
+        call.reading.caution()
+        call.reading.unknown.append(f"`{call.name[:40]}` may show passwords for other servers")
+    return _postgres(call)
+
+
 def _mysql(call: Invocation) -> bool:
     """Commands of other clients are its own by other names: `\\encoding` begins with `\\e`, which starts an editor."""
     statements = call.arguments.values("-e", "--execute")
@@ -76,4 +85,6 @@ def _started_with(call: Invocation, *names: str) -> None:
             call.reading.run(RunsCode.WORKSPACE)
 
 
-CLIENTS: Mapping[str, Special] = MappingProxyType({"postgres": _postgres, "mysql": _mysql, "redis": _redis})
+CLIENTS: Mapping[str, Special] = MappingProxyType(
+    {"postgres": _postgres, "dump": _dump, "mysql": _mysql, "redis": _redis}
+)

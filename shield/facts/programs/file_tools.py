@@ -124,6 +124,14 @@ def _over(call: Invocation, operand: Value, target: Value, *, whole: bool) -> No
         call.reading.unknown.append(f"links in `{target.text[:80]}` lead what is copied there to other places")
 
 
+def _rm(call: Invocation) -> bool:
+    """rm: `-r` of a file deletes that file. Of a pattern a folder may match by then."""
+    for operand in call.operands:
+        tree = call.recursive and not plain_files(call, [operand])
+        call.reading.path(operand, Access.DELETE, recursive=tree)
+    return True
+
+
 def _truncate(call: Invocation) -> bool:
     """truncate: only a size with `+` or `>` in front takes nothing away."""
     grows = [size.fixed and size.text.lstrip().startswith(("+", ">")) for size in call.arguments.values("-s", "--size")]
@@ -282,6 +290,7 @@ FILE_TOOLS: Mapping[str, Special] = MappingProxyType(
         "copy": _copy,
         "mode": _mode,
         "diff": _diff,
+        "rm": _rm,
         "sums": _sums,
         "file": _file,
         "shown": _shown,

@@ -16,7 +16,7 @@ from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.javascript.program import NODE
 from shield.facts.programs.mention import mention
 from shield.facts.programs.model import Use
-from shield.facts.programs.perl_proof import perl_proven, plain_operand, plain_split
+from shield.facts.programs.perl_proof import perl_proven, plain_operand, plain_pattern, plain_split
 from shield.facts.programs.php_proof import php_proven
 from shield.facts.programs.python.program import PYTHON
 from shield.facts.programs.reading import Nested, NestedKind, Value
@@ -33,6 +33,8 @@ def _shell(call: Invocation) -> bool:
     reading, words = call.reading, list(call.words)
     if len(words) == 1 and words[0].fixed and words[0].text in ("--version", "--help"):
         return True  # `-h` and `-V` are options that change how it reads what it is fed
+    if _parses(call):
+        return True
     string = started = False
     while words:
         word = words[0]
@@ -78,6 +80,21 @@ def _shell(call: Invocation) -> bool:
         fed_code(call)
         return True
     script_and_rest(call, words)
+    return True
+
+
+# Shells of which `-n` is known to run nothing; zsh reads its own files first.
+_PARSERS = frozenset(("bash", "dash", "sh"))
+
+
+def _parses(call: Invocation) -> bool:
+    """Whether it is `-n SCRIPT`, which reads it and runs none of it. A variable may name one that is run first."""
+    words, told = call.words, {**call.context.place.env, **call.context.told}
+    if call.name not in _PARSERS or len(words) != 2 or not all(word.fixed for word in words) or words[0].text != "-n":
+        return False
+    if words[1].text.startswith(("-", "+")) or "BASH_ENV" in told or "ENV" in told:
+        return False
+    call.reading.path(words[1], Access.READ)
     return True
 
 
@@ -211,13 +228,20 @@ def _perl_tells(call: Invocation) -> bool:
         return False
     plain = all(option.name in _PERL_QUIET for option, _ in arguments.given)
     splits = all(value.fixed and plain_split(value.text) for value in arguments.values("-F"))
-    named = all(word.fixed and plain_operand(word.text) for word in call.operands)
+    named = all(
+        plain_operand(word.text)
+        if word.fixed
+        else word.pattern is not None and word.known and not word.fresh and plain_pattern(word.text)
+        for word in call.operands
+    )
     steered = any(name.startswith("PERL") for name in call.context.place.env)
     if arguments.foreign or reading.loose or steered or not (plain and splits and named):
         return False
     suffixes = arguments.values("-i")
     if not all(value.fixed and re.fullmatch(r"[\w.~-]*", value.text) for value in suffixes):
         return False
+    if any(value.text for value in suffixes) and not all(word.fixed for word in call.operands):
+        return False  # where the old ones are kept is not known
     reading.runs = RunsCode.NONE
     reading.operations = {Operation.EXECUTE}
     for word in call.operands:

@@ -9,7 +9,7 @@ from functools import cache
 
 from shield.regex import regex
 
-__all__ = ["perl_proven", "plain_operand", "plain_split"]
+__all__ = ["perl_proven", "plain_operand", "plain_pattern", "plain_split"]
 
 _MAX_CODE = 500
 # A pattern between slashes: `$` only where it is the end of a line, no `@`, no code.
@@ -40,6 +40,8 @@ _STATEMENT = rf"(?>{_DOES}(?:\s*(?:if|unless)\s*{_TESTS})?|{_TESTS}\s*(?:and|&&)
 # perl sets what is between slashes into `split(…)` as it stands (`-F/x/,eval` runs each line), all else as a string.
 _SPLIT = regex(r"[\w:,;|.=+*^#%~\\-]+\Z|/(?:[\w:,;|.=+*^#%~-]|\\[\w|.+*^])+/\Z")
 _OPERAND = regex(r"[\w./~][\w./~ @:+=,-]*(?<! )\Z")
+# What a name is that matches: its first and last letters are known, and only there `<>` looks for what means more.
+_MATCHED = regex(r"[A-Za-z0-9_./][A-Za-z0-9_./-]*[*?][A-Za-z0-9_./*?-]*[A-Za-z0-9_]\Z")
 
 
 def perl_proven(code: str) -> bool:
@@ -59,6 +61,11 @@ def plain_operand(text: str) -> bool:
     """Whether `<>` opens the file of this name and nothing else: `id|`, `>x` and `<&3` mean something to it (perlop,
     I/O Operators)."""
     return text == "-" or _OPERAND.match(text) is not None
+
+
+def plain_pattern(text: str) -> bool:
+    """The same of every name that a pattern of the shell matches."""
+    return _MATCHED.match(text) is not None
 
 
 def plain_split(text: str) -> bool:

@@ -19,6 +19,7 @@ _VARIABLE = regex(r"\$([a-z][a-zA-Z0-9]*)")  # not $_ENV, $GLOBALS
 _NUMBER = regex(r"\d+(?:\.\d+)?")
 _NAME = regex(r"[A-Za-z_]\w*(?P<call>\s*\()?")
 _SIGN = regex(r"=>|===?|!==?|<=>|<=|>=|<(?!<<)|>|&&|\|\||\?\?|\?(?!>)|\+\+|--|[-+*/%.]=?|[=!,;{\[]|:(?!:)")
+_CAST = regex(r"\(\s*(?:int|integer|float|double|string|bool|boolean|array)\s*\)")
 _COMMENT = regex(r"//|/\*|#|\?>|<<<")
 _CALLED_TEXT = """
 abs array_chunk array_column array_combine array_count_values array_diff array_fill array_flip array_intersect
@@ -76,10 +77,14 @@ def php_proven(code: str) -> PhpProof | None:
             if name not in (_CALLED | _BEFORE_GROUP if match["call"] else _WORDS):
                 return None
             valued = not match["call"] and name not in _BEFORE_GROUP
+            if match["call"] and name in _BEFORE_GROUP:
+                at = match.end() - 1  # what follows may be a cast
+                continue
         elif code[at] == "(":
             if valued:
                 return None
-            at += 1
+            cast = _CAST.match(code, at)
+            at = cast.end() if cast is not None else at + 1
             continue
         elif code[at] in ")]}":  # until PHP 8 `$list{0}` was one of its items, which a parenthesis calls
             at, valued = at + 1, True

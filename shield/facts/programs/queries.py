@@ -61,15 +61,16 @@ def _yq(call: Invocation) -> bool:
     if call.arguments.foreign:
         return False
     operands = list(call.operands)
+    use = Use.EDIT if call.arguments.has("-i", "--inplace", "--in-place") else Use.READ
     if operands and operands[0].fixed and operands[0].text in _YQ_VERBS:
         operands.pop(0)
     if operands:
         program = operands.pop(0)
         _filter(call, program)
         if _exists(call, program):
-            call.reading.use(Use.READ, program)
+            call.reading.use(use, program)
     for operand in operands:
-        call.reading.use(Use.READ, operand)
+        call.reading.use(use, operand)
     return True
 
 

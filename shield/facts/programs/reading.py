@@ -7,7 +7,7 @@ from enum import Enum
 from shield.facts.beneath import Look
 from shield.facts.programs.addresses import FILE_URL, file_names
 from shield.facts.programs.model import ALL_OPERATIONS, Use
-from shield.facts.programs.statements import only_reads
+from shield.facts.programs.statements import copied_to, only_reads
 from shield.facts.programs.value import Listing, Lost, Value, plain_globs
 from shield.regex import regex
 from shield.types import Access, Operation, RunsCode
@@ -152,7 +152,10 @@ class Reading:
             case Use.PARAM:
                 self._param(value)
             case Use.SQL:
-                if not (value.fixed and only_reads(value.text)):
+                file = copied_to(value.text) if value.fixed else None
+                if file is not None and file != "-":
+                    self.path(Value(text=file, head=file), Access.WRITE)
+                elif file is None and not (value.fixed and only_reads(value.text)):
                     self.run(RunsCode.INLINE)
                     self.said.append(value.text)
             case Use.DATABASE:

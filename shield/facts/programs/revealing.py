@@ -8,7 +8,7 @@ from types import MappingProxyType
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.reading import Value
 from shield.regex import regex
-from shield.types import Access
+from shield.types import Access, Operation
 
 __all__ = ["REVEALING"]
 
@@ -76,6 +76,18 @@ def _from_files(call: Invocation) -> bool:
     return False
 
 
+def _tried(call: Invocation) -> bool:
+    """kubectl apply and create with `--dry-run=client`: what they would send is shown and nothing is sent. `apply` asks
+    for what is there already, and in any other form than names it shows that: of a secret, too."""
+    tries = call.arguments.values("--dry-run")
+    forms = call.arguments.values("-o", "--output")
+    shown = ("name",) if call.name.endswith(" apply") else ("name", "json", "yaml")
+    words = [word.text for word in call.words if word.text.startswith("--dry-run")]
+    if words == ["--dry-run=client"] and len(tries) == 1 and all(form.text in shown for form in forms):
+        call.reading.operations -= {Operation.WRITE, Operation.EXECUTE}
+    return _from_files(call)
+
+
 def _gcloud(call: Invocation) -> bool:
     """gcloud list and describe: a list is a short table, unless a format says otherwise."""
     formats = call.arguments.values("--format")
@@ -103,5 +115,5 @@ def _unit(call: Invocation) -> bool:
 
 
 REVEALING: Mapping[str, Special] = MappingProxyType(
-    {"cluster": _cluster, "from_files": _from_files, "gcloud": _gcloud, "unit": _unit}
+    {"cluster": _cluster, "from_files": _from_files, "tried": _tried, "gcloud": _gcloud, "unit": _unit}
 )

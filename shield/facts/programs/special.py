@@ -11,6 +11,7 @@ from shield.facts.programs.aws import AWS
 from shield.facts.programs.clients import CLIENTS
 from shield.facts.programs.composed import COMPOSED
 from shield.facts.programs.connected import CONNECTED
+from shield.facts.programs.documents import DOCUMENTS
 from shield.facts.programs.editors import EDITORS
 from shield.facts.programs.fd import FD
 from shield.facts.programs.file_tools import FILE_TOOLS
@@ -125,6 +126,7 @@ SPECIALS: Mapping[str, Special] = MappingProxyType(
         **AWS,
         **COMPOSED,
         **CONNECTED,
+        **DOCUMENTS,
         **EDITORS,
         **FILE_TOOLS,
         **CLIENTS,

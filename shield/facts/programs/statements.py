@@ -7,7 +7,7 @@ import re
 
 from shield.regex import regex
 
-__all__ = ["CALLS", "only_lists", "only_reads"]
+__all__ = ["CALLS", "copied_to", "only_lists", "only_reads"]
 
 _MAX_TEXT = 8_192
 _TOKEN = regex(
@@ -63,16 +63,56 @@ _SHOW = regex(
     r"|(?:describe|desc)\s+[\w.`]+)\s*;?\s*",
     re.IGNORECASE,
 )
+# How PostgreSQL and MySQL are asked what they would do; with `analyze` they do it, which of a query is to read.
+_OPTION = r"(?:analy[sz]e|buffers|costs|generic_plan|memory|settings|summary|timing|verbose|wal|format)(?:\s+[a-z01]+)?"
+_EXPLAIN = regex(
+    rf"\s*explain(?:\s*\(\s*{_OPTION}\s*(?:,\s*{_OPTION}\s*)*\)\s*|(?:\s+(?:analy[sz]e|verbose))+\s+|\s+format\s*=\s*[a-z]+\s+)"
+    r"(?=\(*\s*(?:select|with|values)\b)",
+    re.IGNORECASE,
+)
+# psql's own `\copy`: to its end the line is that command's (psql(1)). `program` would start one.
+_COPY = regex(
+    r"\s*\\copy\s+\((?P<query>[^\n\\]+)\)\s+to\s+(?:'(?P<file>[A-Za-z0-9_./][A-Za-z0-9_./+-]*)'|stdout)"
+    r"(?:\s+(?:with|csv|header|\(\s*format\s+(?:csv|text)\s*(?:,\s*header\s*(?:true|on)?\s*)?\)))*\s*(?:;\s*)?",
+    re.IGNORECASE,
+)
 
 
 def only_reads(text: str) -> bool:
     """Whether every statement of `text` is a query made of known words alone. Comments and backslashes are not."""
     if len(text) > _MAX_TEXT or not text.strip():
         return False
-    if any(form.fullmatch(text) for form in (_SQLITE, _POSTGRES, _PRAGMA, _SHOW)):
+    if any(form.fullmatch(text) for form in (_SQLITE, _POSTGRES)):
         return True
     if _COMMAND_LINE.search(text) or _FILES.search(text):
         return False
+    # Of a text with a semicolon in quotes the pieces have quotes without an end, which nothing here matches.
+    pieces = [piece for piece in text.split(";") if piece.strip()]
+    return _only_queries(text) or (bool(pieces) and all(map(_asks, pieces)))
+
+
+def _asks(statement: str) -> bool:
+    """Whether it shows something, or would show how something is found, with at most the finding done."""
+    if any(form.fullmatch(statement) for form in (_PRAGMA, _SHOW)):
+        return True
+    planned = _EXPLAIN.match(statement)
+    return _only_queries(statement[planned.end() :] if planned is not None else statement)
+
+
+def copied_to(text: str) -> str | None:
+    """The file into which psql's `\\copy` puts what a query finds, `-` for its output; None if it is anything else."""
+    found = _COPY.fullmatch(text) if len(text) <= _MAX_TEXT else None
+    if found is None or not only_reads(found["query"]) or ";" in found["query"]:
+        return None
+    depth = 0
+    for token in _TOKEN.finditer(found["query"]):
+        depth += {"(": 1, ")": -1}.get(token[0], 0)
+        if depth < 0:
+            return None  # what stands behind it is no part of the query
+    return (found["file"] or "-") if depth == 0 else None
+
+
+def _only_queries(text: str) -> bool:
     statements: list[list[str]] = [[]]
     at = 0
     while at < len(text):

@@ -15,6 +15,12 @@ from shield.types import Origin
 __all__ = ["Called", "Names"]
 
 _VERSIONED = frozenset(("python", "pip", "ruby", "perl", "php", "lua", "node"))
+# A compiler for another machine, and the programs that read what it makes: `arm-none-eabi-size`; and `gcc-13`.
+_CROSS = regex(
+    r"(?:aarch64|arm|avr|i[3-6]86|mips[a-z0-9]*|riscv(?:32|64)|x86_64|xtensa)(?:-[a-z0-9_]+){0,3}"
+    r"-(addr2line|c\+\+filt|nm|objdump|readelf|size|strings|gcc|g\+\+)"
+)
+_RELEASE = regex(r"(gcc|g\+\+|clang|clang\+\+|clang-format|clang-tidy)-[0-9]{1,2}")
 _SLASHES = regex("//+")
 _FUNCTION = Found(None, Origin.FUNCTION)
 _INSTALLED = (Origin.SYSTEM, Origin.USER)
@@ -77,4 +83,7 @@ class Names:
         if model is None:
             bare = name.rstrip("0123456789.")
             model = self._programs.get(bare) if bare in _VERSIONED else None
+        if model is None and found.origin in _INSTALLED:
+            plain = _CROSS.fullmatch(name) or _RELEASE.fullmatch(name)
+            model = self._programs.get(plain[1]) if plain is not None else None
         return model

@@ -18,7 +18,7 @@ from shield.facts.shell.scopes import left, with_given
 from shield.facts.shell.scripted import Scripted
 from shield.facts.shell.state import State, join
 from shield.facts.shell.traps import at_end
-from shield.types import Dynamic, Origin, PathFact, RunsCode
+from shield.types import Access, Dynamic, Origin, PathFact, RunsCode
 
 __all__ = ["Calls"]
 
@@ -26,6 +26,10 @@ _LINKING = frozenset(("-l", "-s", "--link", "--symbolic-link"))
 # What they change holds for what is trapped, too.
 _SHELLS = frozenset(("bash", "dash", "sh", "zsh"))
 _STEERING = DECLARING | {".", "cd", "exec", "popd", "pushd", "set", "shopt", "source", "unset"}
+
+
+# By which mv does no more than it would without.
+_REPLACING = frozenset(("-f", "-v", "--force", "--verbose"))
 
 
 class Calls:
@@ -136,7 +140,9 @@ class Calls:
             inner = self._nested.follow(nested, call, state, frame)
             done = inner if not nested.fresh else done
         touched = self._record.touched
-        if reading.reshapes and not (touched.count == 0 and self._copies(self._record.paths[first:last], at)):
+        here = self._record.paths[first:last]
+        plain = touched.count == 0 and (self._copies(here, at) or self._moves_written(here, at))
+        if reading.reshapes and not plain:
             touched.add(called.name, self._record.paths[first:last])
             if called.name == "git":
                 touched.trees(called.name, state.bases)
@@ -148,6 +154,29 @@ class Calls:
         command = self._record.commands[at]
         plain = command.name == "cp" and command.origin is Origin.SYSTEM and _LINKING.isdisjoint(command.flags)
         return plain and self._record.led.brings_none(facts)
+
+    def _moves_written(self, facts: Sequence[PathFact], at: int) -> bool:
+        """Whether the command at that number moves one file over another, or to where nothing is, and a redirection
+        before it made that file: then it is no link and no tree."""
+        command, record = self._record.commands[at], self._record
+        if command.name != "mv" or command.origin is not Origin.SYSTEM or not _REPLACING.issuperset(command.flags):
+            return False
+        moved = [fact for fact in facts if fact.access is Access.DELETE]
+        others = [fact for fact in facts if fact.access is Access.WRITE]
+        if len(moved) != 1 or moved[0].exists or moved[0].symlink or moved[0].resolved is None:
+            return False
+        if any(fact.symlink or fact.resolved is None for fact in others):
+            return False
+        written = {
+            fact.source
+            for fact in record.paths
+            if fact.access is Access.WRITE and fact.resolved == moved[0].resolved and fact.raw == moved[0].raw
+        }
+        return any(
+            f"commands[{index}]" in written
+            and any(each.op == ">" and each.target == moved[0].raw for each in earlier.redirects)
+            for index, earlier in enumerate(record.commands[:at])
+        )
 
     def _made(self) -> bool:
         """Whether a command before this one may have put a program of the project where it is now looked for."""

@@ -26,7 +26,7 @@ from shield.facts.shell.grammar.script import (
     Word,
 )
 from shield.facts.shell.items import MAX_UNROLLED, Items
-from shield.facts.shell.lines import line_variable
+from shield.facts.shell.lines import line_variable, takes_nul
 from shield.facts.shell.lost import told_condition
 from shield.facts.shell.named import is_plain, secret_in
 from shield.facts.shell.state import State, join
@@ -164,7 +164,8 @@ class Control:
     def _lines(self, node: Loop, names: Listing, state: State, frame: Frame) -> Done:
         """A loop over names that another program prints, each on a line of its own."""
         place, variable = self._walk.place, line_variable(node)
-        value = taken_apart(names, place, state.bases, nul=False)
+        nul = variable is not None and takes_nul(node)
+        value = taken_apart(names, place, state.bases, nul=nul)
         # By another name, or from elsewhere, a program may read what it likes; with another IFS a name loses its end.
         if variable is None or value is None or state.functions or state.searched or not state.split:
             return self._loop(node, state, frame)

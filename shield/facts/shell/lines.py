@@ -20,7 +20,7 @@ from shield.facts.shell.grammar.script import (
 )
 from shield.regex import regex
 
-__all__ = ["line_variable"]
+__all__ = ["line_variable", "takes_nul"]
 
 _NAME = regex(r"[A-Za-z_]\w*", re.ASCII)
 _ALONE = frozenset((":", "[", "basename", "dirname", "echo", "false", "printf", "test", "true"))
@@ -54,8 +54,14 @@ def line_variable(node: Command) -> str | None:
     return name if name is not None and all(_leaves_alone(each, name) for each in _commands(node.body)) else None
 
 
+def takes_nul(node: Loop) -> bool:
+    """Whether the names of such a loop end with a NUL, as `find -print0` prints them, and not with a newline."""
+    asked = node.condition.lists[0].pipelines[0].stages[0]
+    return isinstance(asked, Simple) and any(literal(word) == "-d" for word in asked.words)
+
+
 def _read(node: Loop) -> str | None:
-    """`read -r f`, `IFS= read -r f`"""
+    """`read -r f`, `IFS= read -r f`, `IFS= read -r -d '' f`"""
     lists = node.condition.lists
     if len(lists) != 1 or lists[0].background or len(lists[0].pipelines) != 1:
         return None
@@ -66,7 +72,10 @@ def _read(node: Loop) -> str | None:
     words = [literal(word) for word in asked.words]
     if any((item.name, item.value, item.plain, item.append) != ("IFS", (), True, False) for item in asked.assignments):
         return None
-    name = words[-1] if words in (["read", words[-1]], ["read", "-r", words[-1]]) else None
+    forms = [["read"], ["read", "-r"]]
+    # Names of any letters are told apart so: of one with a blank at its end the blank is kept.
+    forms += [["read", "-r", "-d", ""], ["read", "-d", "", "-r"]] if asked.assignments else []
+    name = words[-1] if words[:-1] in forms else None
     return name if name is not None and _NAME.fullmatch(name) else None
 
 

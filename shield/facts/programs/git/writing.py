@@ -58,7 +58,7 @@ def _begins(call: Invocation) -> bool:
 
 def _writes(call: Invocation) -> bool:
     moves = call.name.endswith(" mv") and len(call.operands) > 1 and plain_files(call, call.operands[:-1])
-    call.reading.reshapes |= not moves and not call.name.endswith((" add", " commit", " stage"))
+    call.reading.reshapes |= not moves and not call.name.endswith((" add", " commit", " stage", " update-index"))
     if call.name.endswith((" add", " stage")) and not call.arguments.has("-u", "--update", "-n", "--dry-run"):
         for base in may_start_in(call):
             _added(call, base)

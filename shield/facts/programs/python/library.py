@@ -28,7 +28,8 @@ class Does(Enum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Module:
     """`flags` stand alone, `values` take the next word; of RUNS, `writes` name a file. `operands`: what is done to each
-    in turn, the last of them to all that follow; `number`: they are numbers."""
+    in turn, the last of them to all that follow; `number`: they are numbers; `beside`: of each a compiled form is put
+    into the `__pycache__` beside it."""
 
     does: Does
     flags: frozenset[str] = frozenset()
@@ -38,6 +39,7 @@ class Module:
     most: int | None = None
     number: bool = False
     tree: bool = False
+    beside: bool = False
 
     def split(self, words: Sequence[Value]) -> tuple[dict[str, list[Value]], list[Value]] | None:
         """The values of options, and what follows the options; None where one of them is not listed."""
@@ -76,6 +78,7 @@ def _of(
     most: int | None = 0,
     number: bool = False,
     tree: bool = False,
+    beside: bool = False,
 ) -> Module:
     return Module(
         does=does,
@@ -86,6 +89,7 @@ def _of(
         most=most,
         number=number,
         tree=tree,
+        beside=beside,
     )
 
 
@@ -107,6 +111,7 @@ _LISTED: Mapping[str, Module] = {
     "base64": _of(Does.TELLS, "-d -e -u", operands=(_R,), most=1),
     "calendar": _of(Does.TELLS, values="-w --width -l --lines -s --spacing -m --months -t --type", most=2, number=True),
     "dis": _of(Does.TELLS, "-C --show-caches -O --show-offsets", operands=(_R,), most=1),
+    "py_compile": _of(Does.TELLS, "-q --quiet", operands=(_R,), most=None, beside=True),
     "site": _of(Does.TELLS, "--user-base --user-site"),
     "sysconfig": _of(Does.TELLS),
     "tabnanny": _of(Does.TELLS, "-q -v", operands=(_R,), most=None, tree=True),
@@ -135,7 +140,7 @@ _OTHERS = {
     """,
     Does.WORKS: """
         compileall difflib doctest encodings.rot_13 filecmp fileinput gzip inspect lib2to3 locale mimetypes
-        modulefinder pickle pickletools platform py_compile pyclbr pydoc quopri random symtable textwrap unittest
+        modulefinder pickle pickletools platform pyclbr pydoc quopri random symtable textwrap unittest
         unittest.__main__ venv zipapp
     """,
 }
