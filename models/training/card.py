@@ -66,8 +66,8 @@ _LIMITS = """\
 - Ordinary administration and an intruder's use the same commands; what a command may do is decided by policy.
 - A fifth of what it learnt from is in other languages than English, of each of some forty rather little, and of those
   that are not among them nothing; heuristics speak fewer.
-- Of a text of more than 128 windows, some 40,000 characters, it reads beginning and end, and Shield what stands around a
-  rule's hit too; the verdict says that it was not read as a whole.
+- Of a text of more than 128 windows, some 40,000 characters, it reads beginning and end, and Shield what stands around
+  a rule's hit too; the verdict says that it was not read as a whole.
 - Whoever can try wordings against it will find some that pass. It raises the price of an attack, no more.
 """
 
