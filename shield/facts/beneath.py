@@ -25,6 +25,7 @@ _MAX_MET = 64
 # What package managers put there is public, whatever it is called: test keys, settings of other projects. It lies in
 # folders of theirs.
 _DEPENDENCIES = frozenset(("node_modules", "site-packages"))
+_ENVIRONMENTS = frozenset((".venv", "venv"))
 _IGNORE_FILES = (".gitignore", ".ignore", ".rgignore")
 
 
@@ -117,8 +118,8 @@ def _look(top: str, place: Place, look: Look) -> tuple[Met, int]:
             continue
         if kind is FileKind.LINK and look.follows:
             links.append(path)
-        elif look.shown:
-            continue
+        elif look.shown or (kind is FileKind.LINK and name in _ENVIRONMENTS):
+            continue  # what stands behind a link that is not followed is none of the environment's here
         elif (
             may_have_meaning(name, place, secret=look.secrets)
             or (within and (look.only or spared))

@@ -5,9 +5,11 @@ import signal
 import time
 from pathlib import Path
 
+GONE = "/usr/agentctl-gone.sock"  # where nothing can be made, wherever the checkout lies
+
 
 def test_what_goes_away_before_it_is_covered_is_no_obstacle(mounted):
-    mounted.ask({"do": "take_away", "path": str(mounted.world / "home/gone.sock"), "times": 3})
+    mounted.ask({"do": "take_away", "path": GONE, "times": 3})
     answer = mounted("echo x >> ran; cat; cat ~/.ssh/id_rsa", stdin="given\n")
     assert answer.error is None, answer.error
     assert answer.stdout == "given\n"
@@ -15,10 +17,9 @@ def test_what_goes_away_before_it_is_covered_is_no_obstacle(mounted):
 
 
 def test_what_cannot_be_made_says_why_and_runs_nothing(mounted):
-    path = mounted.world / "home/gone.sock"
-    mounted.ask({"do": "take_away", "path": str(path), "times": 1000})
+    mounted.ask({"do": "take_away", "path": GONE, "times": 1000})
     answer = mounted("echo x >> ran")
-    assert f"bubblewrap could not set the sandbox up: bwrap: Can't create file at {path}" in answer.error
+    assert f"bubblewrap could not set the sandbox up: bwrap: Can't create file at {GONE}" in answer.error
     assert not (mounted.world / "ws/ran").exists()
     assert mounted("echo x >> ran", "none").error is None
 
