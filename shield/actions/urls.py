@@ -13,7 +13,8 @@ _MAX_PORT = 65_535
 def no_url(text: str) -> str | None:
     """Why a tool cannot ask for `text`, in words that follow "is no URL: "; None where it may be one.
 
-    Only what RFC 3986 section 3 and the WHATWG URL standard both refuse, or what names no host to either, is none.
+    None is what has no scheme and authority as RFC 3986 section 3 writes them, `https:host` too, which a browser would
+    mend and an HTTP client does not.
     """
     scheme = _SCHEME.match(text)
     if scheme is not None and scheme[0].lower() == "file:":

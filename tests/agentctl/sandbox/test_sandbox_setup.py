@@ -32,7 +32,9 @@ def test_a_command_whose_bubblewrap_is_killed_is_not_run_again(mounted):
         if ran.exists() and ran.read_text():
             break
         time.sleep(0.01)
-    os.kill(_wrapper(spawner), signal.SIGKILL)
+    wrapper = _wrapper(spawner)
+    assert wrapper, "0 would be this process and its group"
+    os.kill(wrapper, signal.SIGKILL)
     answer = mounted.end()
     assert answer.exit_code == 128 + signal.SIGKILL, answer
     assert ran.read_text() == "x\n"
