@@ -158,7 +158,8 @@ class Specials(Mapping[str, Special]):
 
     def get(self, name: str, default: Any = None) -> Any:
         """The reader of this name, else `default`."""
-        return self[name] if name in self._names else default
+        found = self._read.get(name)  # asked for every command, and mostly there
+        return found if found is not None else self[name] if name in self._names else default
 
     def __contains__(self, name: object) -> bool:
         return name in self._names
