@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 _LAST: Final = 253402300799999  # 9999-12-31T23:59:59.999Z, the last moment that a date can be
@@ -46,7 +46,13 @@ def _escape(char: str) -> str:
 def rfc3339(time_ms: int) -> str:
     """A record's time as RFC 3339 UTC with milliseconds; what no record's date can be is shown as the nearest one."""
     seconds, millis = divmod(max(0, min(time_ms, _LAST)), 1000)
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{millis:03}Z"
+    return f"{_second(seconds)}.{millis:03}Z"
+
+
+@lru_cache(maxsize=64)
+def _second(seconds: int) -> str:
+    """Records stand in the order of their times, so that many share one."""
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}"
 
 
 def span_text(microseconds: int) -> str:

@@ -5,7 +5,7 @@ What comes out is what the database says; only `audit.verify` shows that it is a
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -13,8 +13,10 @@ from typing import Final
 from audit.entry import MAX_INT, Envelope, decode
 from audit.errors import EntryError, LogDamagedError
 from audit.schema import FORMAT, check_schema, reading
+from audit.shape import Shapes
 
 _CHUNK: Final = 256
+_MANY: Final = 4_096  # to learn a shape takes as long as to read some hundreds of records
 _WINDOW: Final = 32_768  # records that one statement looks at where no index leads to the right ones
 # The conditions of partial indexes, word by word: only then SQLite may use them.
 _REFUSED: Final = "json_extract(leaf, '$.body.decision') <> 'ALLOW'"
@@ -77,13 +79,44 @@ def select(path: Path, where: Filter) -> Iterator[Record]:
         yield from select_from(database, where)
 
 
-def select_from(database: sqlite3.Connection, where: Filter) -> Iterator[Record]:
-    """As `select`, through a connection that `audit.schema.reading` gave."""
-    return (record_of(*row) for row in rows(database, where))
+def select_from(
+    database: sqlite3.Connection, where: Filter, *, chunk: int = _CHUNK, many: int = _MANY
+) -> Iterator[Record]:
+    """As `select`, through a connection that `audit.schema.reading` gave, after `many` records by their shapes."""
+    count, shapes = 0, None
+    for page in _pages(database, where, chunk=chunk):
+        if shapes is None:
+            for row in page:
+                record = record_of(*row)
+                yield record
+            count += len(page)
+            shapes = Shapes(record.envelope.log, marks=frozenset()) if count >= many else None
+        else:
+            yield from _records(page, shapes)
+
+
+def _records(page: Sequence[Row], shapes: Shapes) -> Iterator[Record]:
+    """As `record_of` each row, with all leaves looked at together if nothing is to be said of any."""
+    try:
+        envelopes = shapes.envelopes([leaf for _, leaf, _ in page])
+    except EntryError:
+        envelopes = []
+    for place, row in enumerate(page):
+        seq, leaf, digest = row
+        good = place < len(envelopes) and envelopes[place].seq == seq
+        yield Record(leaf, digest, envelopes[place]) if good else record_of(*row)
 
 
 def rows(database: sqlite3.Connection, where: Filter, *, chunk: int = _CHUNK, window: int = _WINDOW) -> Iterator[Row]:
-    """As `select_from`, with the leaves not yet read.
+    """As `select_from`, with the leaves not yet read. See `_pages`."""
+    for page in _pages(database, where, chunk=chunk, window=window):
+        yield from page
+
+
+def _pages(
+    database: sqlite3.Connection, where: Filter, *, chunk: int = _CHUNK, window: int = _WINDOW
+) -> Iterator[list[Row]]:
+    """The rows that one statement found after those of another, never none.
 
     One statement returns at most `chunk` rows and, where no index leads to the right ones, looks at `window` records.
     """
@@ -113,10 +146,13 @@ def rows(database: sqlite3.Connection, where: Filter, *, chunk: int = _CHUNK, wi
             if "malformed JSON" in str(error):
                 raise LogDamagedError("a record is no JSON; run `verify`") from error
             raise
-        for seq, leaf, digest in found:
+        for place, (seq, leaf, digest) in enumerate(found):
             if not isinstance(leaf, bytes) or not isinstance(digest, bytes):
+                if place:
+                    yield found[:place]
                 raise LogDamagedError(f"record {seq} holds values of another type; run `verify`")
-            yield seq, leaf, digest
+        if found:
+            yield found
         # 3. on from the last one found, or from the end of the stretch and over whatever is missing there
         full = len(found) == wanted
         if where.reverse:

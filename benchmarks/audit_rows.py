@@ -23,7 +23,8 @@ TEN_MILLION = 10_000_000
 
 
 def rows() -> Iterator[Row]:
-    """`audit.append.*`, `audit.verify.*`, `audit.proof.*`, and `audit.peer.*` for those that are measured beside them.
+    """`audit.append.*`, `audit.verify.*`, `audit.export.*`, `audit.proof.*`, and `audit.peer.*` for those that are
+    measured beside them.
 
     A peer's ratio is its figure by ours, as everywhere: below 1 for rates where we are faster.
     """

@@ -1,4 +1,4 @@
-"""A whole verification in a process of its own, beside a plain hash chain."""
+"""A whole verification in a process of its own, beside a plain hash chain; and what it takes to export a record."""
 
 import hashlib
 import json
@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from audit.formats import Format, renderer
 from audit.query import Filter, select
 from audit_log import Made, build
 from row import MeasureError, Row
@@ -17,7 +18,7 @@ MILLION = 1_000_000
 
 
 def verify_rows(folder: Path) -> Iterator[Row]:
-    """`audit.verify.*`."""
+    """`audit.verify.*` and `audit.export.*`."""
     made = build(folder, MILLION)
     found = verify_apart(made)
     chained = _chain(made)
@@ -31,6 +32,8 @@ def verify_rows(folder: Path) -> Iterator[Row]:
         ratio=round(chained / per_cpu, 4),
     )
     yield Row(name="audit.verify.rss.1m", median=found.rss_mb, unit="MB", goal=64)
+    for form in (Format.JSONL, Format.CSV):
+        yield Row(name=f"audit.export.{form.value}", median=_exported_us(made, form), unit="us")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,14 @@ def verify_apart(made: Made) -> Verified:
     if done.returncode != 0:
         raise MeasureError(f"verify ended with {done.returncode}: {done.stdout[-300:]} {done.stderr[-300:]}")
     return Verified(*(float(figure) for figure in done.stderr.split()[-3:]))
+
+
+def _exported_us(made: Made, form: Format, count: int = 100_000) -> float:
+    """CPU microseconds to read and render one of the first records."""
+    begun = time.process_time()
+    for _ in renderer(form)(select(made.path, Filter(limit=count))):
+        pass
+    return (time.process_time() - begun) / count * 1e6
 
 
 def _chain(made: Made, count: int = 100_000) -> float:

@@ -8,6 +8,7 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Iterator
+from operator import attrgetter
 from typing import Final
 
 from audit.known import Known
@@ -20,35 +21,33 @@ COLUMNS: Final = (
     *("status", "exit_code", "duration_us", "bytes", "state", "answered_by", "note", "count", "leaf_hash"),
 )
 FORMULA: Final = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
-_ENVELOPE: Final = frozenset({"seq", "kind", "ref", "session", "agent", "call_id"})
+_VIEW: Final = COLUMNS.index("view")
+_envelope: Final = attrgetter(*COLUMNS[2:7])
+_known: Final = attrgetter(*COLUMNS[7:-1])
 
 
 def lines(records: Iterable[Record]) -> Iterator[str]:
     """A line of names, then one line a record."""
-    yield _line(list(COLUMNS))
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\r\n")
+    writer.writerow(COLUMNS)
+    yield out.getvalue()
     for record in records:
-        known = Known.of(record.envelope.body)
-        yield _line([_cell(_value(record, known, column)) for column in COLUMNS])
+        out.seek(0)
+        out.truncate()
+        writer.writerow([_cell(value) for value in _values(record)])
+        yield out.getvalue()
 
 
-def _value(record: Record, known: Known, column: str) -> object:
-    if column in _ENVELOPE:
-        return getattr(record.envelope, column)
-    if column == "time":
-        return rfc3339(record.envelope.time)
-    if column == "leaf_hash":
-        return record.leaf_hash.hex()
-    if column == "view":
-        return None if known.view is None else json.dumps(known.view, ensure_ascii=False)
-    return getattr(known, column)
+def _values(record: Record) -> list[object]:
+    """What stands in the columns, in their order."""
+    one, known = record.envelope, Known.of(record.envelope.body)
+    values = [one.seq, rfc3339(one.time), *_envelope(one), *_known(known), record.leaf_hash.hex()]
+    if known.view is not None:
+        values[_VIEW] = json.dumps(known.view, ensure_ascii=False)
+    return values
 
 
 def _cell(value: object) -> str:
     text = "" if value is None else str(value)
     return f"'{text}" if text.startswith(FORMULA) else text
-
-
-def _line(cells: list[str]) -> str:
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\r\n").writerow(cells)
-    return out.getvalue()

@@ -11,17 +11,20 @@ import posixpath
 import re
 import tomllib
 from collections.abc import Iterator
-from typing import Final
+from functools import lru_cache
+from typing import Final, NamedTuple
 
 from shield.facts.filesystem import FileKind, FileSystemUnknownError
 from shield.facts.place import Place
 from shield.facts.repositories import MAX_SETTINGS, linked
 from shield.regex import regex
 
-__all__ = ["Led", "git_names", "host_names", "shell_names"]
+__all__ = ["Known", "Led", "git_names", "host_names", "known_names", "shell_names"]
 
 # Where a file or folder truly lies, and the absolute name by which it is obeyed.
 Led = tuple[str, str]
+# The names in a directory, without case; None where not all can be known or compared: then each is looked for there.
+Known = frozenset[str] | None
 
 _SETTING: Final = regex(
     r"^[ \t]*+(?:\[[^\]\n]*+\][ \t]*+)?(?P<key>[A-Za-z][A-Za-z0-9-]*+)[ \t]*+=[ \t]*+(?P<value>[^\n]*+)$",
@@ -60,7 +63,20 @@ _HOSTS: Final = (
 _HOST_KEYS: Final = frozenset(("apiKeyHelper", "awsAuthRefresh", "bash", "command", "otelHeadersHelper"))
 _PROJECT: Final = regex(r"\$\{?[A-Z]+_PROJECT_DIR\}?\"?/")
 _MAX_NODES: Final = 10_000  # of settings in JSON
+_TEXTS: Final = 16  # of settings, each no longer than MAX_SETTINGS, of which is kept what they say
 _HERE: Final = regex(r"(?:\$PWD|\$\{PWD\}|\{\{ ?config_root ?\}\})/")
+
+
+def known_names(names: tuple[str, ...] | None) -> Known:
+    """What is known of a directory that lists `names`, so that what it does not hold is not looked for."""
+    folded = frozenset(name.casefold() for name in names) if names is not None else frozenset()
+    # INVARIANT: beyond ASCII file systems differ in what they take for the same name: nothing is ruled out there.
+    return folded if names is not None and all(map(str.isascii, folded)) else None
+
+
+def _may_hold(known: Known, path: str) -> bool:
+    """Whether there may be something at the relative `path`."""
+    return known is None or path.partition("/")[0] in known
 
 
 def git_names(root: str, place: Place) -> Iterator[Led]:
@@ -77,7 +93,7 @@ def git_names(root: str, place: Place) -> Iterator[Led]:
     while waiting and seen < _MAX_INCLUDED:
         file = waiting.pop()
         seen += 1
-        for key, value in _settings(file, place):
+        for key, value in _settings(_text(file, place)):
             if value.startswith("~/"):
                 value = place.home + value[1:]  # noqa: PLW2901 - the same, spelled out
             if key in ("hookspath", "templatedir"):
@@ -93,18 +109,18 @@ def git_names(root: str, place: Place) -> Iterator[Led]:
     yield from scripts.items()
 
 
-def shell_names(root: str, place: Place) -> Iterator[Led]:
+def shell_names(root: str, place: Place, known: Known = None) -> Iterator[Led]:
     """What direnv and mise read into the user's shell where it enters the resolved workspace `root`, and the folders
     in which they let it look for commands."""
-    texts = [_text(f"{root}/{file}", place) for file in _ENVRCS]
-    tables = [_special(_text(f"{root}/{file}", place)) for file in _MISE]
+    texts = [_text(f"{root}/{file}", place) for file in _ENVRCS if _may_hold(known, file)]
+    tables = [_special(_text(f"{root}/{file}", place)) for file in _MISE if _may_hold(known, file)]
     sourced = [each["name"] for text in texts for each in _SOURCED.finditer(text)]
-    sourced += [name for table in tables for name in _listed(table.get("source"))]
+    sourced += [name for table in tables for name in table.source]
     for path in _located(sourced, root):
         if not path.endswith("bin/activate") and not _is(path, place, FileKind.DIRECTORY):
             yield path, f"{place.home}/.profile"
     folders = [name for text in texts for each in _ON_PATH.finditer(text) for name in _folders(each)]
-    folders += [name for table in tables for name in _listed(table.get("path"))]
+    folders += [name for table in tables for name in table.path]
     yield from ((path, f"{place.home}/.venv/bin") for path in _located(folders, root))
 
 
@@ -121,44 +137,52 @@ def _folders(found: re.Match[str]) -> list[str]:
     return found["names"].split() if found["names"] is not None else found["value"].strip("\"'").split(":")
 
 
-def host_names(root: str, place: Place) -> Iterator[Led]:
+def host_names(root: str, place: Place, known: Known = None) -> Iterator[Led]:
     """The scripts that hosts of agents run in the resolved workspace `root`, by its settings and by the user's own."""
     paths: dict[str, None] = {}
-    for file in (f"{folder}/{name}" for folder in (root, place.home) for name in _HOSTS):
+    folders = ((root, known), (place.home, None))
+    for file in (f"{folder}/{name}" for folder, there in folders for name in _HOSTS if _may_hold(there, name)):
         for line in _commands(_text(file, place)):
             if len(paths) < _MAX_SCRIPTS:
                 paths.update(dict.fromkeys(_scripts(_PROJECT.sub(f" {root}/", line), root, place)))
     yield from ((path, f"{root}/.githooks/host") for path in paths)
 
 
-def _commands(text: str) -> Iterator[str]:
+@lru_cache(maxsize=_TEXTS)
+def _commands(text: str) -> tuple[str, ...]:
     """The lines of shell in settings of JSON, by their keys."""
     try:
-        waiting = [json.loads(text or "0")]
+        waiting = [json.loads(text)] if text else []
     except (ValueError, RecursionError):
-        return
+        return ()
+    found: list[str] = []
     for _ in range(_MAX_NODES):
         if not waiting:
-            return
+            break
         node = waiting.pop()
         if isinstance(node, dict):
-            yield from (each for key, each in node.items() if key in _HOST_KEYS and isinstance(each, str))
+            found += (each for key, each in node.items() if key in _HOST_KEYS and isinstance(each, str))
             waiting += node.values()
         elif isinstance(node, list):
             waiting += node
+    return tuple(found)
 
 
-def _special(text: str) -> dict[str, object]:
+class _Special(NamedTuple):
+    source: tuple[str, ...] = ()
+    path: tuple[str, ...] = ()
+
+
+@lru_cache(maxsize=_TEXTS)
+def _special(text: str) -> _Special:
     """What is beneath `_` in the environment that a file of mise's sets."""
     try:
-        env = tomllib.loads(text).get("env")
+        env = tomllib.loads(text).get("env") if text else None
     except (tomllib.TOMLDecodeError, RecursionError):
-        return {}
-    tables = [each.get("_") for each in (env if isinstance(env, list) else [env]) if isinstance(each, dict)]
-    found: dict[str, object] = {}
-    for key in ("source", "path"):
-        found[key] = [name for table in tables if isinstance(table, dict) for name in _listed(table.get(key))]
-    return found
+        return _Special()
+    given = [each.get("_") for each in (env if isinstance(env, list) else [env]) if isinstance(each, dict)]
+    tables = [table for table in given if isinstance(table, dict)]
+    return _Special(*(tuple(name for table in tables for name in _listed(table.get(key))) for key in _Special._fields))
 
 
 def _listed(given: object) -> Iterator[str]:
@@ -208,14 +232,17 @@ def _repository(root: str, place: Place) -> tuple[str, str] | None:
     return None
 
 
-def _settings(file: str, place: Place) -> Iterator[tuple[str, str]]:
-    """The settings of a file that name others, as git reads a value: quotes off, a comment cut, a line continued."""
-    text = _text(file, place).replace("\\\r\n", "").replace("\\\n", "")
+@lru_cache(maxsize=_TEXTS)
+def _settings(text: str) -> tuple[tuple[str, str], ...]:
+    """The settings in a text that name others, as git reads a value: quotes off, a comment cut, a line continued."""
+    text = text.replace("\\\r\n", "").replace("\\\n", "")
+    found: list[tuple[str, str]] = []
     for match in _SETTING.finditer(text):
         said = _VALUE.match(match["value"])
         value = said[0].rstrip().replace('"', "").replace("\\\\", "\\") if said is not None else ""
         if value and "\0" not in value:
-            yield match["key"].lower(), value
+            found.append((match["key"].lower(), value))
+    return tuple(found)
 
 
 def _text(file: str, place: Place) -> str:

@@ -5,11 +5,12 @@ tool changes what programs outside do, as if it were written by the name that th
 """
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Final
 
 from shield.facts.filesystem import FileKind, FileSystemUnknownError
 from shield.facts.guards import fold, guards, inside
-from shield.facts.naming import Led, git_names, host_names, shell_names
+from shield.facts.naming import Led, git_names, host_names, known_names, shell_names
 from shield.facts.place import Place
 from shield.facts.snapshot import Snapshot
 from shield.facts.table import table
@@ -20,6 +21,7 @@ _Resolve = Callable[[str], str | None]
 
 _KEY: Final = "obeyed"
 _MAX_NAMES: Final = 2_000  # in one directory
+_MAX_MEANINGS: Final = 4_096
 _MAX_DEPTH: Final = 3  # of hidden folders
 
 
@@ -34,8 +36,10 @@ def obeyed(place: Place, roots: tuple[str, ...], resolve: _Resolve) -> tuple[Led
         return known
     found: list[Led] = []
     for root in roots:
-        named = (*git_names(root, place), *shell_names(root, place), *host_names(root, place))
-        for real, name in (*named, *_linked(root, place, _MAX_DEPTH)):
+        names = _listed(root, place)
+        known = known_names(names)
+        named = (*git_names(root, place), *shell_names(root, place, known), *host_names(root, place, known))
+        for real, name in (*named, *_linked(root, names or (), place, _MAX_DEPTH)):
             end = resolve(real)
             if end is not None and end != name and end != root and inside(end, roots):
                 found.append((end, name))
@@ -57,35 +61,52 @@ def names_beneath(path: str, led: tuple[Led, ...]) -> list[str]:
     return [name for real, name in led if inside(fold(real), (folded,))]
 
 
-def _linked(folder: str, place: Place, depth: int) -> Iterator[Led]:
-    """Links in a workspace by whose names something is obeyed, at its top and in hidden folders."""
-    places, own = table(), guards(place.protected).files
+def _listed(folder: str, place: Place) -> tuple[str, ...] | None:
+    """The names in a directory; None where that cannot be told."""
     try:
-        names = place.files.listdir(folder, _MAX_NAMES)
-        for name in names:
-            folded, path = fold(name), f"{folder}/{name}"
-            leads = places.leads(folded) or folded == ".git" or depth < _MAX_DEPTH
-            known = any(folded in each for each in (places.sequences, places.top, own))
-            if not (leads or known or places.named(folded)):
-                continue
-            entry = place.files.lstat(path)
-            if entry is not None and entry.kind is FileKind.LINK:
-                yield path, path
-            elif entry is not None and entry.kind is FileKind.DIRECTORY and depth:
-                if folded == ".git":
-                    yield from _linked_hooks(path, place)
-                elif places.leads(folded) or depth < _MAX_DEPTH:
-                    yield from _linked(path, place, depth - 1)
+        return place.files.listdir(folder, _MAX_NAMES)
     except FileSystemUnknownError:
-        return
+        return None
 
 
-def _linked_hooks(git: str, place: Place) -> Iterator[Led]:
-    """The hooks of a repository that are links, and the folder of them."""
-    folder = f"{git}/hooks"
-    entry = place.files.lstat(folder)
-    if entry is None:
-        return
-    yield folder, folder
-    if entry.kind is FileKind.DIRECTORY:
-        yield from ((f"{folder}/{name}", f"{folder}/{name}") for name in place.files.listdir(folder, _MAX_NAMES))
+def _kind(path: str, place: Place) -> FileKind | None:
+    """What stands there; None where nothing does or that cannot be told."""
+    try:
+        entry = place.files.lstat(path)
+    except FileSystemUnknownError:
+        return None
+    return entry.kind if entry is not None else None
+
+
+def _linked(folder: str, names: tuple[str, ...], place: Place, depth: int) -> Iterator[Led]:
+    """Links in a workspace by whose names something is obeyed, at its top and in hidden folders. `folder`: one that is
+    reached without any, `names`: what is in it."""
+    own = guards(place.protected).files
+    for name in names:
+        leads, known = _meaning(name)
+        if not (leads or known or depth < _MAX_DEPTH or fold(name) in own):
+            continue
+        path = f"{folder}/{name}"
+        kind = _kind(path, place)
+        if kind is FileKind.LINK:
+            yield path, path
+        elif kind is FileKind.DIRECTORY and depth:
+            if fold(name) == ".git":
+                yield from _linked_hooks(f"{path}/hooks", place)
+            elif leads or depth < _MAX_DEPTH:
+                yield from _linked(path, _listed(path, place) or (), place, depth - 1)
+
+
+@lru_cache(maxsize=_MAX_MEANINGS)
+def _meaning(name: str) -> tuple[bool, bool]:
+    """Whether a folder of this name leads to what has a meaning, and whether the name has one itself."""
+    folded, places = fold(name), table()
+    known = folded in places.sequences or folded in places.top or bool(places.named(folded))
+    return places.leads(folded) or folded == ".git", known
+
+
+def _linked_hooks(folder: str, place: Place) -> Iterator[Led]:
+    """The hooks of a repository that are links, or the folder of them if that is one."""
+    kind = _kind(folder, place)
+    paths = [f"{folder}/{name}" for name in _listed(folder, place) or ()] if kind is FileKind.DIRECTORY else [folder]
+    yield from ((path, path) for path in paths if _kind(path, place) is FileKind.LINK)

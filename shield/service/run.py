@@ -23,6 +23,7 @@ from shield.config.model_folder import model_found
 from shield.config.sections import Config
 from shield.errors import ConfigError, PolicyError, ShieldError, StateError
 from shield.facts.local import LocalFiles
+from shield.facts.programs.special import SPECIALS
 from shield.facts.unseen import UnknownFiles
 from shield.heuristics.load import HEURISTICS
 from shield.permits import PermitKey
@@ -171,6 +172,7 @@ async def _main(home: Home, config: Config, hooks: Hooks, audit_key: SigningKey,
             now=time.monotonic,
             tier1=lambda: standing_of(tier1.texts),
         )
+        SPECIALS.load()  # what judges is what was there at the start
         installed = installation(path=env["PATH"])
         if installed.linked is not None:
             hooks.said(

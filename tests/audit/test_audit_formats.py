@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import fields
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -132,6 +133,34 @@ def test_csv_carries_every_character_and_no_formula(text):
     assert cells["reason"] == cells["rule"] == guard + text
     assert (cells["seq"], cells["time"], cells["tier"]) == ("7", "2026-11-18T11:06:40.123Z", "0")
     assert not any(cell.startswith(tuple("=+-@\t\r\n")) for cell in row)
+
+
+def test_a_csv_column_holds_what_its_name_says():
+    told = {
+        "status": "ok",
+        "exit_code": -1,
+        "bytes": 5,
+        "duration_us": 6,
+        "state": "granted",
+        "answered_by": "ana",
+        "count": 2,
+    }
+    bodies = [
+        {},
+        {"args": {"view": {}}},
+        decided("BLOCK", {"path": "a"}),
+        {**told, "cwd": "/w", "intent": "x", "note": "n"},
+    ]
+    records = [record(body, session=session) for body in bodies for session in (None, "s2")]
+    names, *rows = parse_csv(render(Format.CSV, *records))
+    for one, row in zip(records, rows, strict=True):
+        known = Known.of(one.envelope.body)
+        view = "" if known.view is None else json.dumps(known.view)
+        others = {"time": rfc3339(one.envelope.time), "view": view, "leaf_hash": one.leaf_hash.hex()}
+        for name, cell in zip(names, row, strict=True):
+            of = one.envelope if name in {"seq", "kind", "ref", "session", "agent", "call_id"} else known
+            value = others[name] if name in others else getattr(of, name)
+            assert cell == ("" if value is None else f"'{value}" if str(value)[:1] == "-" else str(value)), name
 
 
 @settings(max_examples=120, deadline=None)
@@ -334,6 +363,9 @@ def test_times_and_sizes_are_short():
     assert [size_text(value) for value in (0, 999, 1_000, 73_728, 999_999, 7_010_000_000)] == [
         "0 B", "999 B", "1.00 kB", "73.7 kB", "1000 kB", "7.01 GB",
     ]  # fmt: skip
+    for at in (1_795_000_000_123, 1_795_000_000_999, 1_795_000_001_000, 1_795_000_000_000, 951_782_399_999):
+        shown = datetime.fromtimestamp(at // 1000, UTC).isoformat()[:19]
+        assert rfc3339(at) == f"{shown}.{at % 1000:03}Z"
     assert rfc3339(2**53) == "9999-12-31T23:59:59.999Z"
     assert rfc3339(0) == rfc3339(-(2**53)) == "1970-01-01T00:00:00.000Z"
 

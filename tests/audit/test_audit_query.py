@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from audit.entry import Draft
 from audit.errors import LogDamagedError, LogTruncatedError
 from audit.follow import follow, last
-from audit.query import Filter, rows, select, size_of
+from audit.query import Filter, record_of, rows, select, select_from, size_of
 from audit.schema import FORMATS, reading
 from audit_bodies import HARM, Told
 from audit_support import Home, decision
@@ -146,6 +146,52 @@ def test_no_statement_is_made_of_what_was_given(log):
     for field in ("session", "agent", "call_id", "decision", "type", "rule", "grep", "kind"):
         where = Filter(**{field: "x' OR 1=1 --"})
         assert list(select(log, where)) == []
+
+
+def told(records):
+    """Records one after the other, and how that ends."""
+    found = []
+    try:
+        found.extend(records)  # what came before an error stays
+    except LogDamagedError as error:
+        return found, str(error)
+    return found, None
+
+
+@pytest.fixture(scope="module")
+def content(home, tmp_path_factory):
+    """The database's bytes, all in one file, and a place for others."""
+    path = tmp_path_factory.mktemp("whole") / "audit.db"
+    database = sqlite3.connect(home.db)
+    database.execute("VACUUM INTO ?", (str(path),))
+    database.close()
+    return path.read_bytes(), path.with_name("other.db")
+
+
+@settings(max_examples=150, deadline=None)
+@example(seq=9, at=0, piece=b"[", chunk=7)
+@example(seq=50, at=200, piece=b"\xff", chunk=60)
+@given(
+    seq=st.integers(0, 56),
+    at=st.integers(0, 420),
+    piece=st.sampled_from(
+        [b'"', b"\\", b"\x01", b"\n", b"\xff", b"0", b"-", b"7", b",", b"}", b"A", b"a", b"null", b" "]
+    ),
+    chunk=st.integers(1, 60),
+)
+def test_records_read_by_their_shapes_are_those_read_one_by_one(content, seq, at, piece, chunk):
+    """One leaf was changed anywhere in it: the same records come out, and the same error after them."""
+    whole, path = content
+    path.write_bytes(whole)
+    with reading(path) as database:
+        leaf = bytes(next(iter(rows(database, Filter(start=seq))))[1])
+    assert whole.count(leaf) == 1
+    at = min(at, len(leaf) - len(piece))
+    path.write_bytes(whole.replace(leaf, leaf[:at] + piece + leaf[at + len(piece) :]))
+    with reading(path) as database:
+        plain = told(record_of(*row) for row in rows(database, Filter()))
+        assert told(select_from(database, Filter(), chunk=chunk, many=1)) == plain
+        assert told(select_from(database, Filter(), chunk=chunk, many=10)) == plain
 
 
 def test_a_record_that_is_no_record_is_named():

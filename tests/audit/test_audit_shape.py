@@ -55,7 +55,17 @@ def strictly(leaf):
     return tuple(fields_of(record))
 
 
+def whole(read):
+    try:
+        return read()
+    except EntryError:
+        return None
+
+
 def agree(shapes, leaf):
+    envelope = whole(lambda: decode(leaf))
+    # of another log it takes none
+    assert whole(lambda: shapes.envelopes([leaf])) == ([envelope] if envelope and envelope.log == LOG else None)
     try:
         found = tuple(shapes.read([leaf])[0])
     except EntryError:
@@ -66,7 +76,7 @@ def agree(shapes, leaf):
         expected = strictly(leaf)
     except EntryError:
         # The verifier compares these two itself: `prev` with the hash before, `ref` with `seq`.
-        prev, ref, seq = found[5], found[6], found[7]
+        prev, ref, seq = found[4], found[5], found[6]
         assert prev != PREV or seq == b"0" or (ref is not None and int(ref) >= int(seq)), leaf
     else:
         assert found == expected

@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -19,6 +20,7 @@ import pytest
 import shield
 from service_harness import call
 from shield.config.home import Home
+from shield.facts.programs.special import DECLARED
 from shield.service.birth import initialise
 from shield.service.listener import claimed
 from shield.types import Role
@@ -74,6 +76,27 @@ def serving(home, **more):
         if process.poll() is None:
             process.kill()
         process.communicate(timeout=20)
+
+
+def test_what_judges_was_read_before_the_first_question(place):
+    """A reader that is imported for the first call of its program would be what lies there then."""
+    home, _ = begun(place)
+    with (
+        open(f"{place}/imported", "w+") as said,
+        subprocess.Popen(
+            command("serve", "--json"),
+            env=environment(home, PYTHONVERBOSE="1"),
+            stdout=subprocess.PIPE,
+            stderr=said,
+        ) as process,
+    ):
+        assert process.stdout.readline()
+        process.terminate()
+        process.communicate(timeout=20)
+        said.seek(0)
+        imported = set(re.findall(r"^import 'shield\.facts\.programs\.([\w.]+)'", said.read(), re.MULTILINE))
+    missing = {module for module, _, _ in DECLARED} - imported
+    assert not missing
 
 
 def refused(home, *words, cwd=None, **more):

@@ -19,10 +19,6 @@ def _no_operands(call: Invocation) -> bool:
     return True
 
 
-def _environment(_: Invocation) -> bool:
-    return True
-
-
 def _date(call: Invocation) -> bool:
     for operand in call.operands:
         if not operand.text.startswith("+") or not operand.head:
@@ -103,7 +99,6 @@ def _keygen(call: Invocation) -> bool:
 ADMINISTRATION: Mapping[str, Special] = MappingProxyType(
     {
         "no_operands": _no_operands,
-        "environment": _environment,
         "date": _date,
         "kill": _kill,
         "administer": _administer,

@@ -1,50 +1,21 @@
-"""Readers for programs whose arguments are a language of their own; every one of them is named in a `*.yaml` entry."""
+"""Readers for programs whose arguments are a language of their own; every one of them is named in a `*.yaml` entry.
+
+Most stand in modules of their own, and one action meets a handful of programs: a module is imported when one of its
+readers is first asked for. A process that stays imports all of them when it starts.
+"""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
 from itertools import pairwise
-from types import MappingProxyType
+from typing import Any
 
-from shield.facts.programs.administration import ADMINISTRATION
-from shield.facts.programs.archives import ARCHIVES
-from shield.facts.programs.aws import AWS
-from shield.facts.programs.clients import CLIENTS
-from shield.facts.programs.composed import COMPOSED
-from shield.facts.programs.connected import CONNECTED
-from shield.facts.programs.documents import DOCUMENTS
-from shield.facts.programs.editors import EDITORS
-from shield.facts.programs.fd import FD
-from shield.facts.programs.file_tools import FILE_TOOLS
-from shield.facts.programs.finders import FINDERS
-from shield.facts.programs.frameworks import FRAMEWORKS
-from shield.facts.programs.git.commands import GIT
-from shield.facts.programs.go_tools import GO_TOOLS
-from shield.facts.programs.interpreters import INTERPRETERS
 from shield.facts.programs.invocation import Invocation, Special
-from shield.facts.programs.javascript.runners import RUNNERS
-from shield.facts.programs.language import LANGUAGE
-from shield.facts.programs.mktemp import MKTEMP
-from shield.facts.programs.naming import NAMING
-from shield.facts.programs.packages import PACKAGES
-from shield.facts.programs.pagers import PAGERS
-from shield.facts.programs.patching import PATCHING
-from shield.facts.programs.pictures import PICTURES
-from shield.facts.programs.project import PROJECT
-from shield.facts.programs.pyproject import PYPROJECT
-from shield.facts.programs.queries import QUERIES
 from shield.facts.programs.reading import Value
-from shield.facts.programs.revealing import REVEALING
-from shield.facts.programs.sessions import SESSIONS
-from shield.facts.programs.stored import STORED
-from shield.facts.programs.toolchain import TOOLCHAIN
-from shield.facts.programs.tracing import TRACING
-from shield.facts.programs.transfer import TRANSFER
-from shield.facts.programs.upward import UPWARD
-from shield.facts.programs.wrapping import WRAPPING
 from shield.regex import regex
 from shield.types import Access
 
-__all__ = ["SPECIALS"]
+__all__ = ["DECLARED", "SPECIALS"]
 
 # The next word names users.
 _PS_USER = regex(r"-[A-Za-z]*[uU]")
@@ -111,49 +82,102 @@ def _test(call: Invocation) -> bool:
     return True
 
 
-_OWN: dict[str, Special] = {
-    "ps": _ps,
-    "echo": _echo,
-    "own_process": _own_process,
-    "printf": _printf,
-    "test": _test,
-}
-SPECIALS: Mapping[str, Special] = MappingProxyType(
-    {
-        **_OWN,
-        **ADMINISTRATION,
-        **ARCHIVES,
-        **AWS,
-        **COMPOSED,
-        **CONNECTED,
-        **DOCUMENTS,
-        **EDITORS,
-        **FILE_TOOLS,
-        **CLIENTS,
-        **FD,
-        **SESSIONS,
-        **FINDERS,
-        **FRAMEWORKS,
-        **GIT,
-        **GO_TOOLS,
-        **INTERPRETERS,
-        **LANGUAGE,
-        **QUERIES,
-        **MKTEMP,
-        **NAMING,
-        **PACKAGES,
-        **PAGERS,
-        **PATCHING,
-        **PICTURES,
-        **PROJECT,
-        **PYPROJECT,
-        **REVEALING,
-        **RUNNERS,
-        **STORED,
-        **TOOLCHAIN,
-        **TRACING,
-        **TRANSFER,
-        **UPWARD,
-        **WRAPPING,
-    }
+# The module beside this one, its mapping of readers, and their names: a test compares this with what is in it.
+DECLARED: tuple[tuple[str, str, str], ...] = (
+    ("administration", "ADMINISTRATION", "no_operands date kill administer crontab at service keygen"),
+    ("archives", "ARCHIVES", "tar unzip packed zip"),
+    ("aws", "AWS", "aws_lists"),
+    ("clients", "CLIENTS", "postgres dump mysql redis"),
+    ("composed", "COMPOSED", "compose"),
+    ("connected", "CONNECTED", "open_files filter"),
+    ("documents", "DOCUMENTS", "tex pdftotext pandoc"),
+    ("editors", "EDITORS", "editor"),
+    ("fd", "FD", "fd"),
+    ("file_tools", "FILE_TOOLS", "chart dd copy mode diff rm sums file shown split truncate"),
+    ("finders", "FINDERS", "find xargs"),
+    ("frameworks", "FRAMEWORKS", "app server verb tasks generated page converted"),
+    (
+        "git.commands",
+        "GIT",
+        (
+            "git rev rev_write branch config stash anything bisect remote transfer clone init tree_add "
+            "tree_prune tree_remove revise begins clean writes"
+        ),
+    ),
+    ("go_tools", "GO_TOOLS", "gofmt pprof"),
+    ("interpreters", "INTERPRETERS", "shell interpreter deno java node python coverage_run"),
+    ("javascript.runners", "RUNNERS", "one_by_one at_once"),
+    ("language", "LANGUAGE", "sed awk grep"),
+    ("mktemp", "MKTEMP", "mktemp"),
+    ("naming", "NAMING", "cloc rpm xmllint"),
+    (
+        "packages",
+        "PACKAGES",
+        (
+            "bare_install bundled recursive yarn_foreach yarn_workspace bun install npm_install pip_install "
+            "fetched package_runner uv_run"
+        ),
+    ),
+    ("pagers", "PAGERS", "pager manual"),
+    ("patching", "PATCHING", "patch apply"),
+    ("pictures", "PICTURES", "pictures"),
+    ("project", "PROJECT", "project make environment built removes"),
+    ("pyproject", "PYPROJECT", "poe named_run"),
+    ("queries", "QUERIES", "jq yq jq_client"),
+    ("revealing", "REVEALING", "cluster from_files tried gcloud unit"),
+    ("sessions", "SESSIONS", "session"),
+    ("stored", "STORED", "sqlite"),
+    ("toolchain", "TOOLCHAIN", "compiler jar toolchain go_build go_run go_env rollup"),
+    ("tracing", "TRACING", "trace perf valgrind debugger measured"),
+    ("transfer", "TRANSFER", "curl netcat socat ssh wget lookup scp rsync"),
+    ("upward", "UPWARD", "rustup searcher"),
+    (
+        "wrapping",
+        "WRAPPING",
+        "wrap forward forward_elsewhere code wrap_environment env parallel script elsewhere su watch flock busybox",
+    ),
 )
+
+
+class Specials(Mapping[str, Special]):
+    """Readers by name: those that are `here`, and those of the modules that are `declared`."""
+
+    def __init__(self, here: Mapping[str, Special], declared: Sequence[tuple[str, str, str]]) -> None:
+        self._here, self._declared = here, declared
+        self._read: dict[str, Special] = dict(here)
+        self._places = {name: (module, of) for module, of, names in declared for name in names.split()}
+        self._names = {**dict.fromkeys(self._places), **dict.fromkeys(self._read)}
+
+    def __getitem__(self, name: str) -> Special:
+        found = self._read.get(name)
+        if found is None:
+            module, of = self._places[name]
+            readers: Mapping[str, Special] = getattr(import_module(f"{__package__}.{module}"), of)
+            found = self._read[name] = readers[name]
+        return found
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The reader of this name, else `default`."""
+        found = self._read.get(name)  # asked for every command, and mostly there
+        return found if found is not None else self[name] if name in self._names else default
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def below(self, here: Mapping[str, Special]) -> "Specials":
+        """These, but for the names that are `here`."""
+        return Specials({**self._here, **here}, self._declared)
+
+    def load(self) -> None:
+        """Import all of them now."""
+        for name in self._names:
+            self[name]
+
+
+SPECIALS = Specials({"ps": _ps, "echo": _echo, "own_process": _own_process, "printf": _printf, "test": _test}, DECLARED)

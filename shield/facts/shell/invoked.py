@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import combinations
-from types import MappingProxyType
 
 from shield.facts.place import Place
 from shield.facts.programs.forwarding import forwarded
@@ -27,7 +26,7 @@ from shield.types import Access, Operation, Origin, RunsCode
 
 __all__ = ["read_called", "read_uncalled"]
 
-_ALL_SPECIALS = MappingProxyType({**SPECIALS, **BUILTIN_SPECIALS})
+_ALL_SPECIALS = SPECIALS.below(BUILTIN_SPECIALS)
 _OURS = (Origin.SYSTEM, Origin.BUILTIN, Origin.USER)
 _MAX_FLEETING = 3
 _MAX_LOOSE = 4

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Final, TypeVar
 
@@ -25,9 +25,13 @@ _T = TypeVar("_T")
 _MARK = regex("\ue000([0-9]+)\ue001")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+# without slots: what is made at its first use is kept beside the fields
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Expression:
-    """A checked and compiled expression of any type. `code` and `constants` are what a group is generated from."""
+    """A checked expression of any type. `code` and `constants` are what its functions and a group are generated from.
+
+    Python compiles the two functions when one of them is first asked: what a group asks mostly never is.
+    """
 
     source: str
     type: Type
@@ -36,8 +40,40 @@ class Expression:
     code: Code
     constants: tuple[object, ...]
     budget: bool
-    fast: Callable[[Env], object]
-    exact: Callable[[Env], object]
+
+    @cached_property
+    def fast(self) -> Callable[[Env], object]:
+        """From the code that assumes that nothing raises."""
+        return self._functions["fast"]
+
+    @cached_property
+    def exact(self) -> Callable[[Env], object]:
+        """From the code that absorbs errors as CEL asks."""
+        return self._functions["exact"]
+
+    @cached_property
+    def _functions(self) -> Mapping[str, Callable[..., object]]:
+        shown = {"fast": self.code.fast, "exact": self.code.exact}
+        lines = []
+        for name, body in shown.items():
+            lines += [
+                f"def {name}(e):",
+                *(f" r_{place} = e[{place}]" for place, _ in self.places),
+                *[f" B = [{BUDGET}]"] * self.budget,
+            ]
+            lines.append(" return " + _MARK.sub(r"K\1", body))
+        made = _run(lines, {f"K{place}": value for place, value in enumerate(self.constants)})
+        if made is None:
+            raise CelError("too deeply nested for Python")
+        return {name: made[name] for name in shown}
+
+    @property
+    def compiles(self) -> bool:
+        """Whether Python compiles the functions; they are kept."""
+        try:
+            return bool(self._functions)
+        except CelError:
+            return False
 
     def value(self, env: Env) -> object:
         """The value for `env`, root values in the schema's order. Raises CelError where CEL has none."""
@@ -124,17 +160,18 @@ def compile_condition(
     macros: Mapping[str, Macro] = _NO_MACROS,
     proven: bool = False,
 ) -> Condition:
-    """Check and compile a rule's condition. One that is not `proven` is read by a second parser, too.
+    """Check and compile a rule's condition. One that is not `proven` is read by a second parser, too, and compiled by
+    Python at once.
 
     With `policy` (rules of policy files) an index into a list and an unguarded read of what may be absent are refused.
     Raises CelLoadError with line, column and, for a misspelt name, a suggestion.
     """
     text = Source(source, origin if origin is not None else Position())
     tree, text = _shallow(text, lambda: expand(read(text, proven=proven), text, macros))
-    return compile_tree(tree, schema, text, policy=policy)
+    return compile_tree(tree, schema, text, policy=policy, proven=proven)
 
 
-def compile_tree(tree: Node, schema: Schema, text: Source, *, policy: bool = True) -> Condition:
+def compile_tree(tree: Node, schema: Schema, text: Source, *, policy: bool = True, proven: bool = False) -> Condition:
     """As `compile_condition`, for a tree without macros; `text` is where its positions are. Raises CelLoadError."""
     scope, code = _translate(tree, schema, text, policy)
     if code.type not in (BOOL, DYN):
@@ -142,7 +179,7 @@ def compile_tree(tree: Node, schema: Schema, text: Source, *, policy: bool = Tru
     if code.type == DYN:
         code = Code.of("b_({0})", BOOL, [code])
     return Condition(
-        expression=_build(text, scope, code),
+        expression=_build(text, scope, code, proven=proven),
         types=_types(tree, schema),
         tree=tree,
         text=text,
@@ -157,7 +194,7 @@ def compile_expression(
     """Check and compile an expression of any type. Raises CelLoadError."""
     text = Source(source, origin if origin is not None else Position())
     tree = _shallow(text, lambda: read(text))
-    return _build(text, *_translate(tree, schema, text, policy))
+    return _build(text, *_translate(tree, schema, text, policy), proven=False)
 
 
 def _translate(tree: Node, schema: Schema, text: Source, policy: bool) -> tuple[Scope, Code]:
@@ -174,33 +211,20 @@ def _shallow(text: Source, work: Callable[[], _T]) -> _T:
     raise text.error("the condition is too deeply nested", 0)
 
 
-def _build(text: Source, scope: Scope, code: Code) -> Expression:
-    constants = tuple(scope.constants)
-    places = tuple((place, name) for place, name in enumerate(scope.schema.roots) if name in scope.used)
-    shown = {"fast": code.fast, "exact": code.exact}
-    lines = []
-    for name, body in shown.items():
-        lines += [
-            f"def {name}(e):",
-            *(f" r_{place} = e[{place}]" for place, _ in places),
-            *[f" B = [{BUDGET}]"] * scope.budget,
-        ]
-        lines.append(" return " + _MARK.sub(r"K\1", body))
-    named = {f"K{place}": value for place, value in enumerate(constants)}
-    made = _run(lines, named)
-    if made is None:
-        raise text.error("the condition is too deeply nested: split it into several rules", 0)
-    return Expression(
+def _build(text: Source, scope: Scope, code: Code, *, proven: bool) -> Expression:
+    """The expression; one that is not `proven` is refused here if Python cannot compile it."""
+    expression = Expression(
         source=text.text,
         type=code.type,
         roots=frozenset(scope.used),
-        places=places,
+        places=tuple((place, name) for place, name in enumerate(scope.schema.roots) if name in scope.used),
         code=code,
-        constants=constants,
+        constants=tuple(scope.constants),
         budget=scope.budget,
-        fast=made["fast"],
-        exact=made["exact"],
     )
+    if not (proven or expression.compiles):
+        raise text.error("the condition is too deeply nested: split it into several rules", 0)
+    return expression
 
 
 def _run(lines: list[str], named: dict[str, object]) -> dict[str, Callable[..., object]] | None:

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -9,7 +10,16 @@ from hypothesis import strategies as st
 
 from cel_world import SCHEMA, env
 from shield.errors import PolicyError
-from shield.policy.cel import DYN, CelError, CelLoadError, Position, Schema, compile_condition, compile_expression
+from shield.policy.cel import (
+    DYN,
+    CelError,
+    CelLoadError,
+    Position,
+    Schema,
+    compile_condition,
+    compile_expression,
+    group,
+)
 
 REFUSED = [
     # text, column, part of the message, suggestion
@@ -163,3 +173,25 @@ def test_nothing_but_a_load_error_escapes(text: str) -> None:
     assert found.line is not None
     assert found.column is not None
     assert min(found.line, found.column) >= 1
+
+
+def test_python_compiles_a_proven_condition_when_it_is_asked_by_itself() -> None:
+    source = "paths.exists(p, p.access == 'read')"
+    known, unknown = (compile_condition(source, SCHEMA, proven=proven) for proven in (True, False))
+    assert "_functions" in vars(unknown.expression), "a condition of somebody's own is refused when it is loaded"
+    assert group([known])(env()) == group([unknown])(env())
+    assert "_functions" not in vars(known.expression), "a group has one function for all of its conditions"
+    assert known.test(env()) is unknown.test(env())
+    assert "_functions" in vars(known.expression)
+
+
+def test_a_condition_that_python_cannot_compile_has_no_answer() -> None:
+    """Its rule counts as one that could not be evaluated: the person decides where it protects, and it allows nothing."""
+    known = compile_condition("action.type == 'x'", SCHEMA, proven=True)
+    deep = "(" * 300 + "True" + ")" * 300
+    code = replace(known.expression.code, fast=deep, exact=deep)
+    known = replace(known, expression=replace(known.expression, code=code))
+    assert not known.expression.compiles
+    with pytest.raises(CelError, match="too deeply nested"):
+        known.test(env())
+    assert group([known])(env()) == ([], [0])
