@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from shield.facts.beneath import Look
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.reading import Value
 from shield.regex import regex
@@ -85,6 +86,9 @@ def _tried(call: Invocation) -> bool:
     words = [word.text for word in call.words if word.text.startswith("--dry-run")]
     if words == ["--dry-run=client"] and len(tries) == 1 and all(form.text in shown for form in forms):
         call.reading.operations -= {Operation.WRITE, Operation.EXECUTE}
+    for value in call.arguments.values("-f", "--filename"):
+        if value.text != "-":  # of a folder it shows what the links in it lead to, too
+            call.reading.path(value, Access.READ, recursive=True, look=Look(follows=True))
     return _from_files(call)
 
 
