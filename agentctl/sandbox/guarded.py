@@ -7,8 +7,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from agentctl.linked import OF_TREE, POINTER, linked, text
+from agentctl.sandbox.committing import led_by_hooks
+from agentctl.sandbox.entering import led_by_shells
 from agentctl.sandbox.gitlinks import gitlinks, indices
-from agentctl.sandbox.led import led_by_git, led_by_hosts, led_by_shells
+from agentctl.sandbox.hosting import led_by_hosts, told
+from agentctl.sandbox.led import led_by_git
 from agentctl.sandbox.names import FIRST, GIT, IN_HIDDEN, NAMES, PATTERNS, is_hidden
 from agentctl.sandbox.places import is_within, listed
 
@@ -47,13 +50,14 @@ def candidates(root: str) -> list[str]:
     first = {name: os.path.lexists(os.path.join(root, name)) for name in FIRST}
     found = [os.path.join(root, name) for name in NAMES if first[name.partition("/")[0]]]
     found += _by_pattern(root)
-    further = [*led_by_shells(root), *led_by_hosts(root)]
+    repository = linked(root)
+    hooks = os.path.join(root if repository is None else os.path.dirname(repository.common), GIT, "hooks")
+    further = [*led_by_shells(root), *led_by_hosts(root), *told(root), *led_by_hooks(root, hooks)]
     if first[GIT]:
         folder = os.path.join(root, GIT)
         further += [*led_by_git(folder, root), *_modules(folder), *_trees(folder), *_within(folder, root)]
     # where a name is a link, or stands behind one, what it leads to is obeyed
     further += [real for path in found if (real := os.path.realpath(path)) != path]
-    repository = linked(root)
     lent = [] if repository is None else [repository.own]
     further += () if repository is None else led_by_git(repository.common, root)
     for folder in lent:

@@ -7,9 +7,12 @@ tool changes what programs outside do, as if it were written by the name that th
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from shield.facts.committing import hook_names
+from shield.facts.entering import shell_names
 from shield.facts.filesystem import FileKind, FileSystemUnknownError
 from shield.facts.guards import fold, guards, inside
-from shield.facts.naming import Led, git_names, host_names, shell_names
+from shield.facts.hosting import host_names, told_names
+from shield.facts.naming import Led, git_names
 from shield.facts.place import Place
 from shield.facts.snapshot import Snapshot
 from shield.facts.table import table
@@ -34,7 +37,8 @@ def obeyed(place: Place, roots: tuple[str, ...], resolve: _Resolve) -> tuple[Led
         return known
     found: list[Led] = []
     for root in roots:
-        named = (*git_names(root, place), *shell_names(root, place), *host_names(root, place))
+        found_by = (git_names, hook_names, shell_names, host_names, told_names)
+        named = [led for names in found_by for led in names(root, place)]
         for real, name in (*named, *_linked(root, place, _MAX_DEPTH)):
             end = resolve(real)
             if end is not None and end != name and end != root and inside(end, roots):

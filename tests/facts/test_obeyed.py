@@ -5,8 +5,9 @@ import time
 import pytest
 
 from shell_world import place, text
+from shield.facts.entering import shell_names
+from shield.facts.hosting import host_names
 from shield.facts.made import MadeFile
-from shield.facts.naming import host_names, shell_names
 from shield.facts.obeyed import obeyed
 from shield.facts.paths import path_fact, resolve_path, resolved_roots
 from shield.types import Access
@@ -71,3 +72,40 @@ def test_long_settings_of_hosts_take_no_time(opening: str) -> None:
     here = place({".claude/settings.json": text(f"[{lines}]")})
     assert len(list(host_names("/home/user/ws", here))) == 500
     assert time.process_time() - begun < 2
+
+
+@pytest.mark.parametrize(
+    "opening",
+    [
+        "{",
+        "{{",
+        "$(",
+        "`",
+        "${",
+        "/*",
+        '"',
+        '\\"',
+        "entry: x/y.sh\n",
+        "a/b.sh ",
+        "cd a;",
+        "@a.md ",
+        "use flake ",
+        "~/",
+        "-m a ",
+    ],
+)
+@pytest.mark.parametrize(
+    "file", [".pre-commit-config.yaml", ".husky/pre-commit", "lefthook.json", ".envrc", ".mcp.json", "CLAUDE.md"]
+)
+def test_long_settings_of_any_kind_take_no_time(file: str, opening: str) -> None:
+    here = place({**_GIT, file: text(opening * (60_000 // len(opening)))})
+    begun = time.process_time()
+    assert len(obeyed(here, resolved_roots(here), lambda name: resolve_path(name, here, base=None).path)) <= 500
+    assert time.process_time() - begun < 2
+
+
+def test_what_a_hook_works_on_is_no_part_of_it() -> None:
+    hook = "eslint --fix src/index.html\nprettier --check README.md docs/*.md\ngit diff --name-only origin/main\nnpm test\n"
+    here = place({**_GIT, ".husky/pre-commit": text(hook), "README.md": text("x"), "docs/a.md": text("x")})
+    found = obeyed(here, resolved_roots(here), lambda name: resolve_path(name, here, base=None).path)
+    assert [end for end, _ in found if not end.endswith("origin/main")] == []

@@ -2,13 +2,23 @@
 
 import json
 import os
+import re
+from pathlib import Path
 
 import pytest
+import yaml
 
-from agentctl.sandbox import led
+from agentctl.sandbox import committing, entering, hosting, led, started
+from agentctl.sandbox.entering import led_by_shells
 from agentctl.sandbox.guarded import candidates
-from agentctl.sandbox.led import led_by_git, led_by_shells
-from shield.facts import naming
+from agentctl.sandbox.led import led_by_git
+from shield.facts import committing as committing_facts
+from shield.facts import entering as entering_facts
+from shield.facts import hosting as hosting_facts
+from shield.facts import naming as naming_facts
+from shield.facts import started as started_facts
+
+CASES = Path(__file__).parents[2] / "corpora" / "bypasses" / "led.yaml"
 
 
 def _made(root, files):
@@ -87,14 +97,41 @@ def test_what_is_plain_stays_so(tmp_path, monkeypatch):
     assert list(led_by_shells(str(tmp_path / "ws"))) == []
 
 
-def test_both_sides_know_the_same_words():
-    for name in ("_RUN", "_MADE", "_ENVRCS", "_MISE", "_MAX_WORDS", "_HOSTS", "_HOST_KEYS"):
-        assert getattr(naming, name) == getattr(led, name)
-    for name in ("_SETTING", "_WORD", "_SOURCED", "_HERE", "_PROJECT"):
-        assert (
-            getattr(naming, name).pattern.replace("(?P<key>", "(").replace("(?P<value>", "(").replace("(?P<name>", "(")
-            == getattr(led, name).pattern
-        )
+SIDES = [
+    (committing, committing_facts),
+    (entering, entering_facts),
+    (hosting, hosting_facts),
+    (led, naming_facts),
+    (started, started_facts),
+]
+
+
+@pytest.mark.parametrize(("ours", "theirs"), SIDES, ids=lambda module: module.__name__)
+def test_both_sides_know_the_same_words(ours, theirs):
+    names = [name for name in vars(ours) if name.strip("_").isupper() and name in vars(theirs)]
+    assert len(names) >= 5
+    for name in names:
+        here, there = getattr(ours, name), getattr(theirs, name)
+        if isinstance(here, re.Pattern):
+            here, there = (here.pattern, here.flags & re.MULTILINE), (there.pattern, there.flags & re.MULTILINE)
+        assert here == there, name
+
+
+def _written():
+    """The cases in which a tool writes a file; but for folders in which a shell looks for commands: installers put
+    theirs there, too."""
+    cases = yaml.safe_load(CASES.read_text())["cases"]
+    by_tool = [case for case in cases if case["action"]["type"] == "write_file"]
+    return [case for case in by_tool if not case["action"]["payload"]["path"].endswith("/ls")]
+
+
+@pytest.mark.parametrize("case", _written(), ids=lambda case: case["id"])
+def test_what_the_policy_asks_about_is_kept_from_code(case, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    files = {name: made["content"] for name, made in case["files"].items() if "content" in made}
+    _made(tmp_path / "ws", files)
+    guarded = case["action"]["payload"]["path"] in _guarded(tmp_path / "ws")
+    assert guarded is not case["id"].endswith(".twin")
 
 
 @pytest.mark.parametrize("token", ["[", "a = ", "source ", ". ", "then ", ";", "\\\n", "!", "(", "./"])
@@ -103,7 +140,7 @@ def test_long_settings_take_no_longer_than_their_length(tmp_path, monkeypatch, t
     long = token * (60_000 // len(token))
     _made(tmp_path, {".git/config": "[alias]\n\tx = !" + long, ".envrc": long, "mise.toml": "[env]\n" + long})
     assert len(list(led_by_git(str(tmp_path / ".git"), str(tmp_path)))) < 100
-    assert len(list(led_by_shells(str(tmp_path)))) < 60_000
+    assert len(list(led_by_shells(str(tmp_path)))) <= 1_000
 
 
 @pytest.mark.parametrize(
