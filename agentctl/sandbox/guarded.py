@@ -11,7 +11,7 @@ from agentctl.sandbox.committing import led_by_hooks
 from agentctl.sandbox.entering import led_by_shells
 from agentctl.sandbox.gitlinks import gitlinks, indices
 from agentctl.sandbox.hosting import led_by_hosts, told
-from agentctl.sandbox.led import led_by_git
+from agentctl.sandbox.led import hooks_by_git, led_by_git
 from agentctl.sandbox.names import FIRST, GIT, IN_HIDDEN, NAMES, PATTERNS, is_hidden
 from agentctl.sandbox.places import is_within, listed
 
@@ -51,8 +51,9 @@ def candidates(root: str) -> list[str]:
     found = [os.path.join(root, name) for name in NAMES if first[name.partition("/")[0]]]
     found += _by_pattern(root)
     repository = linked(root)
-    hooks = os.path.join(root if repository is None else os.path.dirname(repository.common), GIT, "hooks")
-    further = [*led_by_shells(root), *led_by_hosts(root), *told(root), *led_by_hooks(root, hooks)]
+    common = os.path.join(root, GIT) if repository is None else repository.common
+    hooks = (os.path.join(common, "hooks"), *hooks_by_git(common, root))
+    further = [*led_by_shells(root), *led_by_hosts(root), *told(root), *led_by_hooks(root, *hooks)]
     if first[GIT]:
         folder = os.path.join(root, GIT)
         further += [*led_by_git(folder, root), *_modules(folder), *_trees(folder), *_within(folder, root)]

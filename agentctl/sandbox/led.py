@@ -10,7 +10,7 @@ from typing import Final
 
 from agentctl.sandbox.started import named, text_of
 
-__all__ = ["led_by_git"]
+__all__ = ["hooks_by_git", "led_by_git"]
 
 _SETTING: Final = re.compile(
     r"^[ \t]*+(?:\[(?:\"(?:[^\"\\\n]|\\.)*+\"|[^\]\"\n])*+\][ \t]*+)?"
@@ -25,11 +25,21 @@ packobjectshook pager process program receivepack smtpserver smudge sshcommand t
 """
 _RUN: Final = frozenset(_RUN_TEXT.split())
 _OWN: Final = (".gitconfig", ".config/git/config")  # of the user, in whose settings a relative name is each project's
+_HOOKS: Final = ("hookspath", "templatedir")
 _MAX_INCLUDED: Final = 20  # files of settings
 
 
 def led_by_git(git: str, tree: str) -> Iterator[str]:
     """What the configuration of the repository in the directory `git` leads to, and the user's own in its `tree`."""
+    yield from (path for _, path in _led(git, tree))
+
+
+def hooks_by_git(git: str, tree: str) -> Iterator[str]:
+    """The folders of hooks that the same names."""
+    yield from (path for key, path in _led(git, tree) if key in _HOOKS)
+
+
+def _led(git: str, tree: str) -> Iterator[tuple[str, str]]:
     home = os.path.expanduser("~")
     waiting, seen = [*(os.path.join(home, name) for name in _OWN), f"{git}/config", f"{git}/config.worktree"], 0
     while waiting and seen < _MAX_INCLUDED:
@@ -38,14 +48,14 @@ def led_by_git(git: str, tree: str) -> Iterator[str]:
         for key, value in _settings(file):
             if value.startswith("~/"):
                 value = home + value[1:]  # noqa: PLW2901 - the same, spelled out
-            if key in ("hookspath", "templatedir", "attributesfile"):
-                yield os.path.join(tree, value)
+            if key in (*_HOOKS, "attributesfile"):
+                yield key, os.path.join(tree, value)
             elif key == "path":
                 included = os.path.normpath(os.path.join(os.path.dirname(file), value))
                 waiting.append(included)
-                yield included
+                yield key, included
             elif key in _RUN or value.startswith("!"):
-                yield from named(value, tree)
+                yield from ((key, path) for path in named(value, tree))
 
 
 def _settings(file: str) -> Iterator[tuple[str, str]]:

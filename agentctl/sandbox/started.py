@@ -17,14 +17,25 @@ __all__ = ["MAX_SCRIPTS", "is_made", "named", "started", "text_of"]
 MAX_SCRIPTS: Final = 500  # that settings name: whose they are, has no more
 _MAX_WORDS: Final = 64  # in a line of shell
 _MAX_LINES: Final = 2_000  # of a text that is read line by line
+_MAX_BASES: Final = 3  # folders that a line goes into
 _WORD: Final = re.compile(r"[^\s\"'();|&<>`$!{},\[\]]++")
+_TOKEN: Final = re.compile(_WORD.pattern + r"|[;|&()\"'`]|\[(?=[ \t])")
+_SEPARATING: Final = frozenset(";|&()`")
+_QUOTES: Final = frozenset("\"'")
+_IS_CODE: Final = re.compile(r"-[a-z]*c")  # `bash -lc "…"`
+_IS_FREE: Final = re.compile(r"\w+=.*|[0-9.]+[smh]?")  # a variable, or how long
+_LEADING_TEXT: Final = """
+builtin command direnv_load do elif else env eval exec if nice nohup npx parallel pipenv poetry run sudo then time
+timeout until uv uvx while xargs
+"""
+_LEADING: Final = frozenset(_LEADING_TEXT.split())
 # What stands in front of a name for a folder, quotes around it included.
 _HOME: Final = re.compile(r"(?<![\w./])~/|\$HOME\"?/|\$\{HOME\}\"?/")
 _FOLDER: Final = re.compile(r"(?:\$\{[^{}\n]*+\}|\$[A-Za-z_]\w*+|\$\([^()\n]*+\)|`[^`\n]*+`|\{\{[^{}\n]*+\}\})[\"']?/")
 # What an installer or a build has put there, and puts there again; of `.git` all is known by its own name.
 _MADE: Final = frozenset((".git", ".venv", "_build", "build", "dist", "install", "node_modules", "target", "venv"))
 _INTERPRETERS_TEXT: Final = """
-. bash bun dash deno exec node perl php pwsh python python3 ruby run sh source source_env source_env_if_exists ts-node
+. bash bun dash deno node perl php pwsh python python3 ruby sh source source_env source_env_if_exists ts-node
 tsx zsh
 """
 _INTERPRETERS: Final = frozenset(_INTERPRETERS_TEXT.split())
@@ -48,34 +59,88 @@ def started(text: str, top: str) -> Iterator[str]:
     """The files below the folder `top` that lines of shell start, each by a path or an interpreter: what is called like
     a script. Others that they name are what the scripts work on."""
     for line in text.split("\n", _MAX_LINES)[:_MAX_LINES]:
-        bases, before = [top], ""
-        for word in _words(line):
-            if before in ("cd", "pushd") and len(bases) < 3 and not word.startswith("/"):
-                bases.append(os.path.normpath(os.path.join(bases[-1], word)))
-            elif before == "-m" and "/" not in word:
-                stem = word.replace(".", "/")
-                yield from _present([f"{stem}.py", f"{stem}/__main__.py", f"{stem}/__init__.py"], bases)
-            elif "/" in word or before in _INTERPRETERS:
-                yield from _present([word, *(word + end for end in _LEFT_OUT)], bases)
-                if "/" in word and os.path.splitext(word)[1] in _ENDS:
-                    to_come = (path for base in bases for path in _paths(word, base))
-                    yield from (path for path in to_come if not os.path.lexists(path))
-            before = word
+        reader = _Reader(top)
+        for found in _TOKEN.finditer(_plain(line)):
+            if reader.words >= _MAX_WORDS:
+                break
+            yield from _present(reader.take(found[0]), reader.bases)
+
+
+class _Reader:
+    """Where in a line of shell the next word stands: `ahead` of a command, behind an interpreter, or elsewhere."""
+
+    def __init__(self, top: str) -> None:
+        self.bases = [top]
+        self.words = 0
+        self._state = "ahead"
+        self._before = ""
+
+    def take(self, word: str) -> list[str]:
+        """The names by which a word starts something, if it does."""
+        before, self._before = self._before, word
+        if word in _SEPARATING:
+            self._state = "ahead"
+            return []
+        if word in _QUOTES:
+            self._state = "ahead" if _IS_CODE.fullmatch(before) is not None else self._state
+            self._before = before
+            return []
+        self.words += 1
+        state, self._state = self._state, "elsewhere"
+        name = word.rpartition("/")[2]
+        if state == "folder":
+            self._enter(word)
+        elif state == "module":
+            stem = word.replace(".", "/")
+            return [f"{stem}.py", f"{stem}/__main__.py", f"{stem}/__init__.py"]
+        elif word.startswith("-") or (state == "ahead" and (_IS_FREE.fullmatch(word) or name in _LEADING)):
+            # to some an option of their own is a command
+            self._state = (
+                "ahead"
+                if word in ("-exec", "-execdir")
+                else "module"
+                if (word, state) == ("-m", "interpreter")
+                else state
+            )
+        elif state == "ahead" and word in ("cd", "pushd"):
+            self._state = "folder"
+        elif state == "ahead" and _is_interpreter(name):
+            self._state = "interpreter"
+        elif state == "interpreter" or (state == "ahead" and "/" in word):
+            # what is no file there may be what an option is given
+            self._state = state if state == "interpreter" and "/" not in word else "elsewhere"
+            return [word, *(word + end for end in _LEFT_OUT)]
+        return []
+
+    def _enter(self, folder: str) -> None:
+        if len(self.bases) < _MAX_BASES and not folder.startswith(("/", "-")):
+            self.bases.append(os.path.normpath(os.path.join(self.bases[-1], folder)))
+
+
+def _is_interpreter(name: str) -> bool:
+    return name in _INTERPRETERS or name.rstrip("0123456789.") in _INTERPRETERS
 
 
 def _present(names: list[str], bases: list[str]) -> Iterator[str]:
+    """Those of the names that are files, and the first of them where a path could become one."""
     for base in bases:
-        for name in names:
+        for index, name in enumerate(names):
             if os.path.splitext(name)[1] in _ENDS:
-                yield from (path for path in _paths(name, base) if os.path.isfile(path))
+                paths = [*_paths(name, base)]
+                to_come = index == 0 and "/" in name
+                yield from (path for path in paths if os.path.isfile(path) or (to_come and not os.path.lexists(path)))
 
 
 def _words(line: str) -> list[str]:
+    return _WORD.findall(_plain(line))[:_MAX_WORDS]
+
+
+def _plain(line: str) -> str:
+    """The line with the home spelled out, and no other folder in front of a name."""
     if "~/" in line or "$HOME" in line or "${HOME" in line:
         home = os.path.expanduser("~")
         line = _HOME.sub(lambda _: f"{home}/", line)
-    line = _FOLDER.sub(" ./", line) if "$" in line or "`" in line or "{{" in line else line
-    return _WORD.findall(line)[:_MAX_WORDS]
+    return _FOLDER.sub(" ./", line) if "$" in line or "`" in line or "{{" in line else line
 
 
 def _paths(word: str, top: str) -> Iterator[str]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from shield.facts.filesystem import FileSystemUnknownError
-from shield.facts.naming import Led, repository_of
+from shield.facts.naming import Led, git_names, repository_of
 from shield.facts.place import Place
 from shield.facts.started import MAX_SCRIPTS, started, text_of
 from shield.regex import regex
@@ -63,6 +63,7 @@ def _folders(root: str, place: Place) -> Iterator[str]:
         return
     if found is not None and found[0] == root:
         yield f"{found[1]}/hooks"
+        yield from (real for real, name in git_names(root, place) if name == f"{found[1]}/hooks")
 
 
 def _hooks(folder: str, place: Place) -> Iterator[str]:

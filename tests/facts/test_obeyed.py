@@ -10,6 +10,7 @@ from shield.facts.hosting import host_names
 from shield.facts.made import MadeFile
 from shield.facts.obeyed import obeyed
 from shield.facts.paths import path_fact, resolve_path, resolved_roots
+from shield.facts.started import started
 from shield.types import Access
 
 _GIT = {".git/HEAD": text("ref: refs/heads/main\n")}
@@ -109,3 +110,55 @@ def test_what_a_hook_works_on_is_no_part_of_it() -> None:
     here = place({**_GIT, ".husky/pre-commit": text(hook), "README.md": text("x"), "docs/a.md": text("x")})
     found = obeyed(here, resolved_roots(here), lambda name: resolve_path(name, here, base=None).path)
     assert [end for end, _ in found if not end.endswith("origin/main")] == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "tools/x.py",
+        "./tools/x.py --fix src/a.py",
+        "X=1 env Y=2 timeout 5 tools/x.py",
+        "python3.12 -W error tools/x.py src/a.py",
+        "/usr/bin/env python tools/x.py",
+        "cd tools && python x.py",
+        "python -m tools.x src/a.py",
+        "bash -lc 'set -e; tools/x.py'",
+        "git ls-files | xargs -n1 python tools/x.py",
+        "find src -name '*.py' -exec tools/x.py {} +",
+        "if [ -f src/a.py ]; then sh tools/x.py; fi",
+        "node --import tsx tools/x",
+        'eval "$(tools/x.py)"',
+        "$(git rev-parse --show-toplevel)/tools/x.py",
+        "uv run tools/x.py",
+    ],
+)
+def test_what_a_line_starts(line: str) -> None:
+    here = place({"tools/x.py": text("x"), "tools/x.js": text("x"), "src/a.py": text("x")})
+    found = set(started(line, "/home/user/ws", here))
+    assert found
+    assert found <= {
+        "/home/user/ws/tools/x.py",
+        "/home/user/ws/tools/x.js",
+        "/home/user/ws/x.py",
+        "/home/user/ws/tools/x",
+    }
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "mypy src/a.py",
+        "eslint --fix 'src/a.js'",
+        "python -m mypy src/a.py",
+        "prettier --check README.md",
+        "git diff origin/main -- src/a.py",
+        "echo tools/x.py",
+        "python -c 'import x' src/a.py",
+        "node_modules/.bin/eslint src/a.js",
+        ".venv/bin/python -m nbstripout",
+    ],
+)
+def test_what_a_line_only_works_on(line: str) -> None:
+    here = place({"tools/x.py": text("x"), "src/a.js": text("x"), "src/a.py": text("x"), "README.md": text("x")})
+    assert not [path for path in started(line, "/home/user/ws", here) if path.startswith("/home/user/ws/src/")]
+    assert "/home/user/ws/tools/x.py" not in started(line, "/home/user/ws", here)

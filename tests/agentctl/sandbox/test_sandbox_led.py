@@ -129,7 +129,8 @@ def _written():
 def test_what_the_policy_asks_about_is_kept_from_code(case, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     files = {name: made["content"] for name, made in case["files"].items() if "content" in made}
-    _made(tmp_path / "ws", files)
+    _made(tmp_path, {name[2:]: content for name, content in files.items() if name.startswith("~/")})
+    _made(tmp_path / "ws", {name: content for name, content in files.items() if not name.startswith("~/")})
     guarded = case["action"]["payload"]["path"] in _guarded(tmp_path / "ws")
     assert guarded is not case["id"].endswith(".twin")
 
