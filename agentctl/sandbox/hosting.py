@@ -9,6 +9,7 @@ The words are those of `shield.facts.hosting`.
 import json
 import os
 import re
+import tomllib
 from collections.abc import Iterator
 from typing import Final
 
@@ -26,8 +27,12 @@ _SERVED: Final = (
     *(".mcp.json", "mcp.json", ".amazonq/mcp.json", ".cursor/mcp.json", ".factory/mcp.json", ".gemini/settings.json"),
     *(".junie/mcp/mcp.json", ".kilocode/mcp.json", ".kiro/settings/mcp.json", ".qwen/settings.json", ".roo/mcp.json"),
     *(".trae/mcp.json", ".vscode/mcp.json", ".zed/settings.json", "crush.json", ".crush.json", "opencode.json"),
-    *("opencode.jsonc", ".opencode.json", ".opencode.jsonc"),
+    *("opencode.jsonc", ".opencode.json", ".opencode.jsonc", ".codex/config.toml", ".helix/languages.toml"),
 )
+_SERVED_OWN: Final = (".claude.json", ".codex/config.toml", ".cursor/mcp.json", ".gemini/settings.json")
+# By keys that say so an editor starts what stands there: language servers, interpreters, formatters.
+_EDITORS: Final = (".vscode/settings.json", ".zed/settings.json", ".helix/languages.toml", ".codex/config.toml")
+_EDITOR_KEY: Final = re.compile(r".*(?i:binary|command|executable|interpreter|notify|path|runtime|server|shell)s?")
 _OPENED: Final = (".devcontainer/devcontainer.json", ".devcontainer.json", ".vscode/tasks.json")
 _OPENED_KEYS_TEXT: Final = """
 initializeCommand onCreateCommand updateContentCommand postCreateCommand postStartCommand postAttachCommand
@@ -48,14 +53,18 @@ def led_by_hosts(root: str) -> Iterator[str]:
     """The scripts that hosts of agents and editors run in a workspace, by its settings and by the
     user's own."""
     paths: dict[str, None] = {}
-    for file in (f"{folder}/{name}" for folder in (root, os.path.expanduser("~")) for name in _HOSTS):
+    home = os.path.expanduser("~")
+    for file in (f"{folder}/{name}" for folder in (root, home) for name in _HOSTS):
         for line in _commands(text_of(file)):
             if len(paths) < MAX_SCRIPTS:
                 paths.update(dict.fromkeys(named(line, root)))
-    for name in (*_SERVED, *_OPENED):
-        for line in _programs(text_of(f"{root}/{name}")):
-            if len(paths) < MAX_SCRIPTS:
-                paths.update(dict.fromkeys(started(line, root)))
+    served = [f"{root}/{name}" for name in (*_SERVED, *_OPENED)]
+    served += [f"{home}/{name}" for name in _SERVED_OWN]
+    lines = [line for file in served for line in _programs(text_of(file))]
+    lines += [line for name in _EDITORS for line in _of_editor(text_of(f"{root}/{name}"))]
+    for line in lines:
+        if len(paths) < MAX_SCRIPTS:
+            paths.update(dict.fromkeys(started(line, root)))
     yield from paths
 
 
@@ -76,13 +85,17 @@ def told(root: str) -> Iterator[str]:
 
 
 def _parsed(text: str) -> object:
-    """JSON, with comments and commas at ends, as editors take it."""
+    """JSON, with comments and commas at ends, as editors take it; else TOML."""
     try:
         return json.loads(text or "0")
     except (ValueError, RecursionError):
         pass
     try:
         return json.loads(_LAST_COMMA.sub(r"\1", _COMMENT.sub(r"\1", text)))
+    except (ValueError, RecursionError):
+        pass
+    try:
+        return tomllib.loads(text)
     except (ValueError, RecursionError):
         return None
 
@@ -104,6 +117,12 @@ def _commands(text: str) -> Iterator[str]:
     """The lines of shell in settings of JSON, by their keys."""
     for node in _nodes(text):
         yield from (each for key, each in node.items() if key in _HOST_KEYS and isinstance(each, str))
+
+
+def _of_editor(text: str) -> Iterator[str]:
+    """What settings of an editor name as a program, each a line."""
+    for node in _nodes(text):
+        yield from (" ".join(_words(each)) for key, each in node.items() if _EDITOR_KEY.fullmatch(key))
 
 
 def _programs(text: str) -> Iterator[str]:
