@@ -10,6 +10,7 @@ from agentctl.linked import OF_TREE, POINTER, linked, text
 from agentctl.sandbox.committing import led_by_hooks
 from agentctl.sandbox.entering import led_by_shells
 from agentctl.sandbox.gitlinks import gitlinks, indices
+from agentctl.sandbox.homed import led_by_home
 from agentctl.sandbox.hosting import led_by_hosts, told
 from agentctl.sandbox.led import hooks_by_git, led_by_git
 from agentctl.sandbox.names import FIRST, GIT, IN_HIDDEN, NAMES, PATTERNS, is_hidden
@@ -53,7 +54,7 @@ def candidates(root: str) -> list[str]:
     repository = linked(root)
     common = os.path.join(root, GIT) if repository is None else repository.common
     hooks = (os.path.join(common, "hooks"), *hooks_by_git(common, root))
-    further = [*led_by_shells(root), *led_by_hosts(root), *told(root), *led_by_hooks(root, *hooks)]
+    further = [*led_by_shells(root), *led_by_hosts(root), *told(root), *led_by_hooks(root, *hooks), *led_by_home(root)]
     if first[GIT]:
         folder = os.path.join(root, GIT)
         further += [*led_by_git(folder, root), *_modules(folder), *_trees(folder), *_within(folder, root)]

@@ -11,6 +11,7 @@ from shield.facts.committing import hook_names
 from shield.facts.entering import shell_names
 from shield.facts.filesystem import FileKind, FileSystemUnknownError
 from shield.facts.guards import fold, guards, inside
+from shield.facts.homed import home_names
 from shield.facts.hosting import host_names, told_names
 from shield.facts.naming import Led, git_names
 from shield.facts.place import Place
@@ -37,7 +38,7 @@ def obeyed(place: Place, roots: tuple[str, ...], resolve: _Resolve) -> tuple[Led
         return known
     found: list[Led] = []
     for root in roots:
-        found_by = (git_names, hook_names, shell_names, host_names, told_names)
+        found_by = (git_names, hook_names, shell_names, host_names, told_names, home_names)
         named = [led for names in found_by for led in names(root, place)]
         for real, name in (*named, *_linked(root, place, _MAX_DEPTH)):
             end = resolve(real)

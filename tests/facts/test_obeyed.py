@@ -6,6 +6,7 @@ import pytest
 
 from shell_world import place, text
 from shield.facts.entering import shell_names
+from shield.facts.homed import home_names
 from shield.facts.hosting import host_names
 from shield.facts.made import MadeFile
 from shield.facts.obeyed import obeyed
@@ -162,3 +163,21 @@ def test_what_a_line_only_works_on(line: str) -> None:
     here = place({"tools/x.py": text("x"), "src/a.js": text("x"), "src/a.py": text("x"), "README.md": text("x")})
     assert not [path for path in started(line, "/home/user/ws", here) if path.startswith("/home/user/ws/src/")]
     assert "/home/user/ws/tools/x.py" not in started(line, "/home/user/ws", here)
+
+
+@pytest.mark.parametrize("opening", ["/home/user/ws/", "~/ws/a ", "$HOME/ws/", "PATH=~/ws/a:", "~/", "source ~/ws/x\n"])
+def test_long_files_of_a_home_take_no_time(opening: str) -> None:
+    here = place({"~/.bashrc": text(opening * (60_000 // len(opening)))})
+    begun = time.process_time()
+    assert len(list(home_names("/home/user/ws", here))) <= 600
+    assert time.process_time() - begun < 2
+
+
+def test_of_a_home_only_what_is_obeyed_leads_here() -> None:
+    """Neither a link that nobody reads, nor one in a folder of too many names."""
+    links = {f"~/{name}": MadeFile(symlink="/home/user/ws/x") for name in ("notes", "Documents/a", ".cache/a")}
+    many = {f"~/.config/nvim/{number}": text("x") for number in range(201)}
+    many["~/.config/nvim/a.lua"] = MadeFile(symlink="/home/user/ws/x")
+    here = place({"x": text("x"), **links, **many})
+    roots = resolved_roots(here)
+    assert obeyed(here, roots, lambda name: resolve_path(name, here, base=None).path) == ()

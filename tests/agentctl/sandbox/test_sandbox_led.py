@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from agentctl.sandbox import committing, entering, hosting, led, started
+from agentctl.sandbox import committing, entering, homed, hosting, led, started
 from agentctl.sandbox.entering import led_by_shells
 from agentctl.sandbox.guarded import candidates
 from agentctl.sandbox.led import led_by_git
 from shield.facts import committing as committing_facts
 from shield.facts import entering as entering_facts
+from shield.facts import homed as homed_facts
 from shield.facts import hosting as hosting_facts
 from shield.facts import naming as naming_facts
 from shield.facts import started as started_facts
@@ -100,6 +101,7 @@ def test_what_is_plain_stays_so(tmp_path, monkeypatch):
 SIDES = [
     (committing, committing_facts),
     (entering, entering_facts),
+    (homed, homed_facts),
     (hosting, hosting_facts),
     (led, naming_facts),
     (started, started_facts),
@@ -128,10 +130,21 @@ def _written():
 @pytest.mark.parametrize("case", _written(), ids=lambda case: case["id"])
 def test_what_the_policy_asks_about_is_kept_from_code(case, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
-    files = {name: made["content"] for name, made in case["files"].items() if "content" in made}
+    files = {
+        name: made["content"].replace("/home/user", str(tmp_path))
+        for name, made in case["files"].items()
+        if "content" in made
+    }
     _made(tmp_path, {name[2:]: content for name, content in files.items() if name.startswith("~/")})
     _made(tmp_path / "ws", {name: content for name, content in files.items() if not name.startswith("~/")})
-    guarded = case["action"]["payload"]["path"] in _guarded(tmp_path / "ws")
+    for name, made in case["files"].items():
+        if "symlink" in made:
+            link = tmp_path / name.removeprefix("~/")
+            link.parent.mkdir(parents=True, exist_ok=True)
+            link.symlink_to(made["symlink"].replace("/home/user", str(tmp_path)))
+    path = case["action"]["payload"]["path"]
+    found = _guarded(tmp_path / "ws")
+    guarded = any(name == path or path.startswith(f"{name}/") for name in found)
     assert guarded is not case["id"].endswith(".twin")
 
 

@@ -1,0 +1,107 @@
+"""What of a workspace the user's own home leads to: a folder of dotfiles is obeyed by the names of its links there.
+
+`~/.bashrc` may be a link into the workspace, or source a file of it; a unit of systemd or an entry of autostart may
+start a script there, and PATH hold one of its folders.
+"""
+
+import posixpath
+from collections.abc import Iterator
+from typing import Final
+
+from shield.facts.filesystem import FileKind, FileSystemUnknownError
+from shield.facts.guards import fold
+from shield.facts.naming import Led
+from shield.facts.place import Place
+from shield.facts.started import MAX_SCRIPTS, is_kind, is_made, text_of
+from shield.facts.table import Pattern, table
+from shield.regex import regex
+
+__all__ = ["home_names"]
+
+_OBEYED: Final = frozenset(("host_config", "scheduler", "shell_startup", "tool_config", "vcs_config", "vcs_hook"))
+# Of places of secrets these hold settings, too; in the others nothing further is looked for.
+_WITHIN: Final = frozenset((".ssh",))
+_BINS: Final = ("bin", ".local/bin")  # which a profile puts on PATH where they are
+_MAX_NAMES: Final = 2_000  # in a home
+_MAX_INNER: Final = 200  # in a folder there; of one that holds more, nothing is looked at
+_MAX_LOOKS: Final = 400  # in all
+_MAX_DEPTH: Final = 3
+_READ_TEXT: Final = """
+.bash_aliases .bash_login .bash_profile .bashrc .config/fish/config.fish .config/nvim/init.lua .config/nvim/init.vim
+.config/tmux/tmux.conf .crontab .gvimrc .inputrc .profile .ssh/config .tmux.conf .vimrc .xprofile .xsession .xsessionrc
+.zlogin .zprofile .zshenv .zshrc
+"""
+_READ: Final = tuple(_READ_TEXT.split())
+_FOLDERS: Final = (".bashrc.d", ".config/autostart", ".config/environment.d", ".config/systemd/user", ".zshrc.d")
+_HOME: Final = regex(r"(?<![\w./])~/|\$HOME/|\$\{HOME\}/|%h/")
+_REST: Final = regex(r"[^\s\"'();|&<>`$!{},:\[\]]++")
+
+
+def home_names(root: str, place: Place) -> Iterator[Led]:
+    """What lies in the resolved workspace `root` that links, settings and PATH of the user's own lead to."""
+    try:
+        yield from _Links(place).below(place.home, (), _MAX_DEPTH)
+    except FileSystemUnknownError:
+        pass
+    yield from _named(root, place)
+    for folder in (*place.env.get("PATH", "").split(":"), *(f"{place.home}/{name}" for name in _BINS)):
+        if folder.startswith("/") and not is_made(folder.removeprefix(f"{root}/")):
+            yield folder, f"{place.home}/.venv/bin"
+
+
+class _Links:
+    """A look for links at the places of a home that have a meaning."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._first = table().fixed.first
+        self._looks = 0
+
+    def below(self, folder: str, parts: tuple[str, ...], depth: int) -> Iterator[Led]:
+        """Those in a folder, which stands at `parts` in the home, and in folders of it."""
+        files = self._place.files
+        for name in files.listdir(folder, _MAX_INNER if parts else _MAX_NAMES):
+            inner = (*parts, fold(name))
+            places = [each for each in self._first.get(inner[0], ()) if each.heads(inner, 0) or each.beneath(inner, 0)]
+            if self._looks >= _MAX_LOOKS or not places:
+                continue
+            self._looks += 1
+            path = f"{folder}/{name}"
+            entry = files.lstat(path)
+            if entry is not None and entry.kind is FileKind.LINK:
+                yield path, path
+            elif entry is not None and entry.kind is FileKind.DIRECTORY and depth > 1 and _may_lead(places, inner):
+                try:
+                    yield from self.below(path, inner, depth - 1)
+                except FileSystemUnknownError:
+                    continue
+
+
+def _may_lead(places: list[Pattern], parts: tuple[str, ...]) -> bool:
+    """Whether further in something is obeyed, and not only kept secret."""
+    return parts[0] in _WITHIN or any(place.category in _OBEYED for place in places)
+
+
+def _named(root: str, place: Place) -> Iterator[Led]:
+    """The files of a workspace that start-up files name by their whole path, and its folders that they put on PATH."""
+    files = [f"{place.home}/{name}" for name in _READ]
+    for folder in (f"{place.home}/{name}" for name in _FOLDERS):
+        try:
+            names = place.files.listdir(folder, _MAX_INNER) if place.files.lstat(folder) is not None else ()
+        except FileSystemUnknownError:
+            names = ()
+        files += [f"{folder}/{name}" for name in names]
+    count = 0
+    for file in files:
+        text = _HOME.sub(lambda _: f"{place.home}/", text_of(file, place))
+        for line in text.split("\n") if f"{root}/" in text else ():
+            for rest in line.split(f"{root}/")[1:]:
+                found = _REST.match(rest)
+                count += 1
+                if found is None or count > MAX_SCRIPTS or is_made(found[0]):
+                    continue
+                path = posixpath.normpath(f"{root}/{found[0]}")
+                if not is_kind(path, place, FileKind.DIRECTORY):
+                    yield path, file
+                elif "PATH" in line or "path" in line:
+                    yield path, f"{place.home}/.venv/bin"
