@@ -6,6 +6,7 @@ start a script there, and PATH hold one of its folders.
 
 import posixpath
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Final
 
 from shield.facts.filesystem import FileKind, FileSystemUnknownError
@@ -16,8 +17,9 @@ from shield.facts.started import MAX_SCRIPTS, is_kind, is_made, text_of
 from shield.facts.table import Pattern, table
 from shield.regex import regex
 
-__all__ = ["home_names"]
+__all__ = ["home_names", "kept_names"]
 
+_KEPT: Final = frozenset(("credential", "secret_store"))
 _OBEYED: Final = frozenset(("host_config", "scheduler", "shell_startup", "tool_config", "vcs_config", "vcs_hook"))
 # Of places of secrets these hold settings, too; in the others nothing further is looked for.
 _WITHIN: Final = frozenset((".ssh",))
@@ -39,21 +41,26 @@ _REST: Final = regex(r"[^\s\"'();|&<>`$!{},:\[\]]++")
 
 def home_names(root: str, place: Place) -> Iterator[Led]:
     """What lies in the resolved workspace `root` that links, settings and PATH of the user's own lead to."""
-    try:
+    with suppress(FileSystemUnknownError):
         yield from _Links(place).below(place.home, (), _MAX_DEPTH)
-    except FileSystemUnknownError:
-        pass
     yield from _named(root, place)
     for folder in (*place.env.get("PATH", "").split(":"), *(f"{place.home}/{name}" for name in _BINS)):
         if folder.startswith("/") and not is_made(folder.removeprefix(f"{root}/")):
             yield folder, f"{place.home}/.venv/bin"
 
 
-class _Links:
-    """A look for links at the places of a home that have a meaning."""
+def kept_names(place: Place) -> Iterator[Led]:
+    """What links lead to that stand in a home where secrets are kept, each by its name there."""
+    with suppress(FileSystemUnknownError):
+        yield from _Links(place, _KEPT).below(place.home, (), _MAX_DEPTH - 1)
 
-    def __init__(self, place: Place) -> None:
+
+class _Links:
+    """A look for links at the places of a home that have a meaning; `kept`: at those of these categories alone."""
+
+    def __init__(self, place: Place, kept: frozenset[str] = frozenset()) -> None:
         self._place = place
+        self._kept = kept
         self._first = table().fixed.first
         self._looks = 0
 
@@ -63,6 +70,7 @@ class _Links:
         for name in files.listdir(folder, _MAX_INNER if parts else _MAX_NAMES):
             inner = (*parts, fold(name))
             places = [each for each in self._first.get(inner[0], ()) if each.heads(inner, 0) or each.beneath(inner, 0)]
+            places = [each for each in places if not self._kept or each.category in self._kept]
             if self._looks >= _MAX_LOOKS or not places:
                 continue
             self._looks += 1
@@ -70,7 +78,12 @@ class _Links:
             entry = files.lstat(path)
             if entry is not None and entry.kind is FileKind.LINK:
                 yield path, path
-            elif entry is not None and entry.kind is FileKind.DIRECTORY and depth > 1 and _may_lead(places, inner):
+            elif (
+                entry is not None
+                and entry.kind is FileKind.DIRECTORY
+                and depth > 1
+                and (self._kept or _may_lead(places, inner))
+            ):
                 try:
                     yield from self.below(path, inner, depth - 1)
                 except FileSystemUnknownError:

@@ -12,7 +12,7 @@ from shield.facts.committed import is_committed, is_ignored
 from shield.facts.filesystem import FileKind, FileSystem, FileSystemUnknownError, Stat
 from shield.facts.guards import inside
 from shield.facts.logins import SETTINGS, holds_login
-from shield.facts.obeyed import Led, names_beneath, names_of, obeyed
+from shield.facts.obeyed import Led, kept, names_beneath, names_of, obeyed
 from shield.facts.place import Place
 from shield.facts.snapshot import Snapshot
 from shield.facts.table import at_top
@@ -115,8 +115,9 @@ def path_fact(
         if access is Access.DELETE:
             within = within and inside(found.entry, roots)
     led: tuple[Led, ...] = ()
-    if path is not None and within and access in _CHANGING:
-        led = obeyed(place, roots, lambda name: resolve_path(name, place, base=None, expand_tilde=False).path)
+    if path is not None and within:
+        by = obeyed if access in _CHANGING else kept
+        led = by(place, roots, lambda name: resolve_path(name, place, base=None, expand_tilde=False).path)
         names += names_of(path, led)
     categories = categorise(path, names, found.stat, place, inside_workspace=within)
     categories |= at_top(names if path is None else [path, *names], roots)
