@@ -23,9 +23,13 @@ _READ_TEXT: Final = """
 .bash_aliases .bash_login .bash_profile .bashrc .config/fish/config.fish .config/nvim/init.lua .config/nvim/init.vim
 .config/tmux/tmux.conf .crontab .gvimrc .inputrc .profile .ssh/config .tmux.conf .vimrc .xprofile .xsession .xsessionrc
 .zlogin .zprofile .zshenv .zshrc
+/etc/crontab /etc/profile /etc/rc.local
 """
 _READ: Final = tuple(_READ_TEXT.split())
-_FOLDERS: Final = (".bashrc.d", ".config/autostart", ".config/environment.d", ".config/systemd/user", ".zshrc.d")
+_FOLDERS: Final = (
+    *(".bashrc.d", ".config/autostart", ".config/environment.d", ".config/systemd/user", ".zshrc.d"),
+    *("/etc/cron.d", "/etc/profile.d", "/etc/sudoers.d", "/etc/supervisor/conf.d", "/etc/systemd/system"),
+)
 _HOME: Final = re.compile(r"(?<![\w./])~/|\$HOME/|\$\{HOME\}/|%h/")
 _REST: Final = re.compile(r"[^\s\"'();|&<>`$!{},:\[\]]++")
 
@@ -61,8 +65,9 @@ def _links(home: str) -> Iterator[str]:
 
 def _named(root: str, home: str) -> Iterator[str]:
     """The files of a workspace that start-up files name by their whole path."""
-    files = [f"{home}/{name}" for name in _READ]
-    files += [f"{home}/{folder}/{name}" for folder in _FOLDERS for name in listed(f"{home}/{folder}")[:_MAX_INNER]]
+    files = [os.path.join(home, name) for name in _READ]
+    for folder in (os.path.join(home, name) for name in _FOLDERS):
+        files += [os.path.join(folder, name) for name in sorted(listed(folder))[:_MAX_INNER]]
     count = 0
     for file in files:
         text = _HOME.sub(lambda _: f"{home}/", text_of(file))

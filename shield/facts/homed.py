@@ -1,7 +1,7 @@
 """What of a workspace the user's own home leads to: a folder of dotfiles is obeyed by the names of its links there.
 
 `~/.bashrc` may be a link into the workspace, or source a file of it; a unit of systemd or an entry of autostart may
-start a script there, and PATH hold one of its folders.
+start a script there, as one of the system's may, and PATH hold one of its folders.
 """
 
 import posixpath
@@ -32,9 +32,13 @@ _READ_TEXT: Final = """
 .bash_aliases .bash_login .bash_profile .bashrc .config/fish/config.fish .config/nvim/init.lua .config/nvim/init.vim
 .config/tmux/tmux.conf .crontab .gvimrc .inputrc .profile .ssh/config .tmux.conf .vimrc .xprofile .xsession .xsessionrc
 .zlogin .zprofile .zshenv .zshrc
+/etc/crontab /etc/profile /etc/rc.local
 """
 _READ: Final = tuple(_READ_TEXT.split())
-_FOLDERS: Final = (".bashrc.d", ".config/autostart", ".config/environment.d", ".config/systemd/user", ".zshrc.d")
+_FOLDERS: Final = (
+    *(".bashrc.d", ".config/autostart", ".config/environment.d", ".config/systemd/user", ".zshrc.d"),
+    *("/etc/cron.d", "/etc/profile.d", "/etc/sudoers.d", "/etc/supervisor/conf.d", "/etc/systemd/system"),
+)
 _HOME: Final = regex(r"(?<![\w./])~/|\$HOME/|\$\{HOME\}/|%h/")
 _REST: Final = regex(r"[^\s\"'();|&<>`$!{},:\[\]]++")
 
@@ -97,8 +101,8 @@ def _may_lead(places: list[Pattern], parts: tuple[str, ...]) -> bool:
 
 def _named(root: str, place: Place) -> Iterator[Led]:
     """The files of a workspace that start-up files name by their whole path, and its folders that they put on PATH."""
-    files = [f"{place.home}/{name}" for name in _READ]
-    for folder in (f"{place.home}/{name}" for name in _FOLDERS):
+    files = [posixpath.join(place.home, name) for name in _READ]
+    for folder in (posixpath.join(place.home, name) for name in _FOLDERS):
         try:
             names = place.files.listdir(folder, _MAX_INNER) if place.files.lstat(folder) is not None else ()
         except FileSystemUnknownError:
@@ -115,6 +119,14 @@ def _named(root: str, place: Place) -> Iterator[Led]:
                     continue
                 path = posixpath.normpath(f"{root}/{found[0]}")
                 if not is_kind(path, place, FileKind.DIRECTORY):
-                    yield path, file
+                    yield path, _own(file, place)
                 elif "PATH" in line or "path" in line:
                     yield path, f"{place.home}/.venv/bin"
+
+
+def _own(file: str, place: Place) -> str:
+    """The name by which what the file starts is obeyed. A script that the system starts is no part of the system, and
+    one that ssh does is no secret."""
+    if file.startswith("/etc/") and not file.startswith("/etc/profile"):
+        return f"{place.home}/.config/systemd/user/started.service"
+    return f"{place.home}/.profile" if file.startswith("/etc/") or file.endswith("/.ssh/config") else file
