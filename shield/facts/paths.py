@@ -19,7 +19,7 @@ from shield.facts.table import at_top
 from shield.facts.written import UnknownPathError, normal, start_of, suspected
 from shield.types import Access, PathFact
 
-__all__ = ["Resolved", "path_fact", "resolve_path", "resolved_roots"]
+__all__ = ["Resolved", "led_beneath", "path_fact", "resolve_path", "resolved_roots"]
 
 _MAX_LINKS = 40  # MAXSYMLINKS, linux/namei.h; macOS follows 32
 _MAX_STEPS = 8192
@@ -116,8 +116,7 @@ def path_fact(
             within = within and inside(found.entry, roots)
     led: tuple[Led, ...] = ()
     if path is not None and within:
-        by = obeyed if access in _CHANGING else kept
-        led = by(place, roots, lambda name: resolve_path(name, place, base=None, expand_tilde=False).path)
+        led = _led(access, place, roots)
         names += names_of(path, led)
     categories = categorise(path, names, found.stat, place, inside_workspace=within)
     categories |= at_top(names if path is None else [path, *names], roots)
@@ -142,6 +141,19 @@ def path_fact(
         covers=_covers(found.lexical, path, access, place, roots, led) if recursive else frozenset(),
         source=source,
     )
+
+
+def led_beneath(path: str, access: Access, place: Place) -> tuple[str, ...]:
+    """What lies beneath the resolved `path` and has a meaning to `access` by another name than its own: where settings
+    or links lead. Of what is not there yet, too."""
+    return tuple(dict.fromkeys(real for real, _ in _led(access, place, resolved_roots(place)) if inside(real, (path,))))
+
+
+def _led(access: Access, place: Place, roots: tuple[str, ...]) -> tuple[Led, ...]:
+    if access is Access.LIST:
+        return ()  # names alone tell no secret
+    by = obeyed if access in _CHANGING else kept
+    return by(place, roots, lambda name: resolve_path(name, place, base=None, expand_tilde=False).path)
 
 
 def _covers(
