@@ -8,9 +8,15 @@ from typing import Final
 
 from agentctl.linked import OF_TREE, POINTER, linked, text
 from agentctl.sandbox.gitlinks import gitlinks, indices
-from agentctl.sandbox.led import led_by_git, led_by_hosts, led_by_shells
+from agentctl.sandbox.homed import led_by_home
+from agentctl.sandbox.looking import Disk
 from agentctl.sandbox.names import FIRST, GIT, IN_HIDDEN, NAMES, PATTERNS, is_hidden
 from agentctl.sandbox.places import is_within, listed
+from shield.led.committing import hook_scripts
+from shield.led.configured import configured, hook_folders
+from shield.led.entering import shell_files
+from shield.led.hosting import host_scripts, told_texts
+from shield.led.starting import at_start
 
 __all__ = ["appeared", "candidates", "is_directory", "present"]
 
@@ -47,20 +53,38 @@ def candidates(root: str) -> list[str]:
     first = {name: os.path.lexists(os.path.join(root, name)) for name in FIRST}
     found = [os.path.join(root, name) for name in NAMES if first[name.partition("/")[0]]]
     found += _by_pattern(root)
-    further = [*led_by_shells(root), *led_by_hosts(root)]
+    repository = linked(root)
+    common = os.path.join(root, GIT) if repository is None else repository.common
+    further = [*_named(root, common), *led_by_home(root)]
     if first[GIT]:
         folder = os.path.join(root, GIT)
-        further += [*led_by_git(folder, root), *_modules(folder), *_trees(folder), *_within(folder, root)]
+        further += [*_led_by_git(folder, root), *_modules(folder), *_trees(folder), *_within(folder, root)]
     # where a name is a link, or stands behind one, what it leads to is obeyed
     further += [real for path in found if (real := os.path.realpath(path)) != path]
-    repository = linked(root)
     lent = [] if repository is None else [repository.own]
-    further += () if repository is None else led_by_git(repository.common, root)
+    further += () if repository is None else _led_by_git(repository.common, root)
     for folder in lent:
         further += [*(os.path.join(folder, name) for name in OF_TREE), *_modules(folder), *_within(folder, root)]
     places = (root, *lent)
     inside = [path for path in map(os.path.normpath, further) if any(is_within(path, place) for place in places)]
     return list(dict.fromkeys((*found, *(path for path in inside if path not in places))))
+
+
+def _named(root: str, git: str) -> Iterator[str]:
+    """What settings name in a workspace whose repository is at `git`. Not the folders in which a shell is to look for
+    commands: installers put theirs there."""
+    look = Disk()
+    yield from shell_files(root, look)
+    yield from host_scripts(root, look)
+    yield from told_texts(root, look)
+    yield from hook_scripts(root, look, *hook_folders(git, root, look))
+    if not is_within(look.home, root):  # else every name of it is looked at as it stands
+        yield from (path for path, _, on_path in at_start(root, look) if not on_path)
+
+
+def _led_by_git(git: str, tree: str) -> Iterator[str]:
+    """What the settings of the repository in the directory `git` lead to, in its `tree`."""
+    yield from (path for _, path in configured(git, tree, Disk()))
 
 
 def _by_pattern(root: str) -> Iterator[str]:
@@ -94,7 +118,7 @@ def _modules(git: str) -> Iterator[str]:
                 for given in _WORK_TREE.findall(text(os.path.join(path, "config")) or ""):
                     tree = os.path.join(path, given.strip())
                     yield os.path.join(tree, GIT)
-                    yield from led_by_git(path, tree)
+                    yield from _led_by_git(path, tree)
 
 
 def _within(git: str, tree: str) -> Iterator[str]:
@@ -115,7 +139,7 @@ def _within(git: str, tree: str) -> Iterator[str]:
                 yield inner
                 if is_directory(inner):
                     yield from (os.path.join(inner, name) for name in _OF_MODULE)
-                    yield from led_by_git(inner, path)
+                    yield from _led_by_git(inner, path)
                     waiting.append((inner, path))
 
 

@@ -74,7 +74,8 @@ FIRST: Final = frozenset(name.partition("/")[0] for name in NAMES)
 # By pattern, directly in a root.
 _PATTERNS: Final = """
 .*rules, .*rules-*, .lintstagedrc*, .mise.*.toml, .nano-staged.*, .nanostagedrc*, .simple-git-hooks.*
-*.code-workspace, *.sublime-project, husky.config.*, lint-staged.config.*, mise.*.toml, nano-staged.*
+*.code-workspace, *.command, *.desktop, *.fileloc, *.inetloc, *.library-ms, *.lnk, *.scf, *.sublime-project, *.terminal
+*.url, .directory, autorun.inf, desktop.ini, husky.config.*, lint-staged.config.*, mise.*.toml, nano-staged.*
 simple-git-hooks.*
 """
 # In whatever hidden folder of a root: agents look for these each in one of their own. Not `settings.json`, `tasks`,

@@ -16,7 +16,7 @@ from shield.facts.logins import SETTINGS, holds_login
 from shield.facts.place import Place
 from shield.facts.snapshot import Snapshot
 
-__all__ = ["Look", "Met", "holds_name", "look_beneath"]
+__all__ = ["Look", "Met", "holds_name", "look_beneath", "may_touch"]
 
 _MAX_ENTRIES = 20_000
 _MAX_IN_ALL = 40_000  # of one action, after which no further tree is walked
@@ -76,6 +76,18 @@ def look_beneath(top: str, place: Place, look: Look) -> Met:
     files.looked[top, look] = met
     files.walked += seen
     return met
+
+
+def may_touch(look: Look, top: str, path: str) -> bool:
+    """Whether what stands at `path` beneath the directory `top` may be among what a command touches there; of a
+    directory, what it holds."""
+    name = path[len(top.rstrip("/")) + 1 :]
+    parts = name.split("/")
+    if look.names is not None:
+        return any(each == name or each.startswith(f"{name}/") for each in look.names)
+    if name in look.besides or any(fnmatchcase(part, pattern) for part in parts for pattern in look.without):
+        return False
+    return not look.only or any(fnmatchcase(part, pattern) for part in parts for pattern in look.only)
 
 
 def holds_name(top: str, place: Place, matches: Callable[[str], bool]) -> bool:

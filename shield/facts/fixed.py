@@ -234,8 +234,12 @@ nano-staged.*, .nanostagedrc*
 azure-pipelines*.yml, azure-pipelines*.yaml, *.gitlab-ci.yml, jenkinsfile.*, jenkinsfile-*, *.jenkinsfile
 *.gocd.yaml, *.gocd.yml, *.gocd.json
 """),
-    # Jupyter's are Python, and run by it where it is started (CVE-2022-39286: before 4.11.2 of its core).
-    "tool_config": places("*.bazelrc, jupyter_config.*, jupyter_*_config.*, *.run.xml, *.ipr, *.iws"),
+    # Jupyter's are Python, and run by it where it is started (CVE-2022-39286: before 4.11.2 of its core). File managers
+    # start what launchers say, some when a folder is only looked at (CVE-2019-14744; Windows: `desktop.ini`, `*.scf`).
+    "tool_config": places("""
+*.bazelrc, jupyter_config.*, jupyter_*_config.*, *.run.xml, *.ipr, *.iws, *.desktop, .directory, *.command, *.terminal
+*.inetloc, *.fileloc, *.lnk, *.scf, *.library-ms, *.url, desktop.ini, autorun.inf
+"""),
     # `.cursorrules` and its like, of whichever agent; some with the name of a mode behind it.
     "agent_instruction": places(".*rules, .*rules-*"),
     "socket": places("""

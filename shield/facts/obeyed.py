@@ -10,16 +10,19 @@ from typing import Final
 
 from shield.facts.filesystem import FileKind, FileSystemUnknownError
 from shield.facts.guards import fold, guards, inside
-from shield.facts.naming import Led, git_names, host_names, known_names, shell_names
+from shield.facts.homed import home_names, kept_names
+from shield.facts.looking import Looked
+from shield.facts.naming import Led, named
 from shield.facts.place import Place
 from shield.facts.snapshot import Snapshot
 from shield.facts.table import table
 
-__all__ = ["Led", "names_beneath", "names_of", "obeyed"]
+__all__ = ["Led", "kept", "names_beneath", "names_of", "obeyed"]
 
 _Resolve = Callable[[str], str | None]
 
 _KEY: Final = "obeyed"
+_KEPT: Final = "kept"
 _MAX_NAMES: Final = 2_000  # in one directory
 _MAX_MEANINGS: Final = 4_096
 _MAX_DEPTH: Final = 3  # of hidden folders
@@ -30,22 +33,37 @@ def obeyed(place: Place, roots: tuple[str, ...], resolve: _Resolve) -> tuple[Led
 
     Never raises; what cannot be examined adds nothing.
     """
+
+    def find() -> Iterator[Led]:
+        for root in roots:
+            names = _listed(root, place)
+            yield from named(root, place, Looked(place, root, names))
+            yield from home_names(root, place)
+            yield from _linked(root, names or (), place, _MAX_DEPTH)
+
+    return _once((_KEY, roots), place, roots, resolve, find)
+
+
+def kept(place: Place, roots: tuple[str, ...], resolve: _Resolve) -> tuple[Led, ...]:
+    """What lies in the workspace `roots` and is, by links of the user's home, where secrets are kept; as `obeyed`."""
+    return _once((_KEPT, roots), place, roots, resolve, lambda: kept_names(place))
+
+
+def _once(
+    key: tuple[str, object], place: Place, roots: tuple[str, ...], resolve: _Resolve, find: Callable[[], Iterator[Led]]
+) -> tuple[Led, ...]:
     files = place.files
-    known = files.looked.get((_KEY, roots)) if isinstance(files, Snapshot) else None
+    known = files.looked.get(key) if isinstance(files, Snapshot) else None
     if isinstance(known, tuple):
         return known
-    found: list[Led] = []
-    for root in roots:
-        names = _listed(root, place)
-        known = known_names(names)
-        named = (*git_names(root, place), *shell_names(root, place, known), *host_names(root, place, known))
-        for real, name in (*named, *_linked(root, names or (), place, _MAX_DEPTH)):
-            end = resolve(real)
-            if end is not None and end != name and end != root and inside(end, roots):
-                found.append((end, name))
-    every = tuple(dict.fromkeys(found))
+    found: dict[Led, None] = {}
+    for real, name in find():
+        end = resolve(real)
+        if end is not None and end != name and end not in roots and inside(end, roots):
+            found[end, name] = None
+    every = tuple(found)
     if isinstance(files, Snapshot):
-        files.looked[_KEY, roots] = every
+        files.looked[key] = every
     return every
 
 

@@ -12,14 +12,14 @@ from shield.facts.committed import is_committed, is_ignored
 from shield.facts.filesystem import FileKind, FileSystem, FileSystemUnknownError, Stat
 from shield.facts.guards import inside
 from shield.facts.logins import SETTINGS, holds_login
-from shield.facts.obeyed import Led, names_beneath, names_of, obeyed
+from shield.facts.obeyed import Led, kept, names_beneath, names_of, obeyed
 from shield.facts.place import Place
 from shield.facts.snapshot import Snapshot
 from shield.facts.table import at_top
 from shield.facts.written import UnknownPathError, normal, start_of, suspected
 from shield.types import Access, PathFact
 
-__all__ = ["Resolved", "path_fact", "resolve_path", "resolved_roots"]
+__all__ = ["Resolved", "led_beneath", "path_fact", "resolve_path", "resolved_roots"]
 
 _MAX_LINKS = 40  # MAXSYMLINKS, linux/namei.h; macOS follows 32
 _MAX_STEPS = 8192
@@ -115,8 +115,8 @@ def path_fact(
         if access is Access.DELETE:
             within = within and inside(found.entry, roots)
     led: tuple[Led, ...] = ()
-    if path is not None and within and access in _CHANGING:
-        led = obeyed(place, roots, lambda name: resolve_path(name, place, base=None, expand_tilde=False).path)
+    if path is not None and within:
+        led = _led(access, place, roots)
         names += names_of(path, led)
     categories = categorise(path, names, found.stat, place, inside_workspace=within)
     categories |= at_top(names if path is None else [path, *names], roots)
@@ -141,6 +141,19 @@ def path_fact(
         covers=_covers(found.lexical, path, access, place, roots, led) if recursive else frozenset(),
         source=source,
     )
+
+
+def led_beneath(path: str, access: Access, place: Place) -> tuple[str, ...]:
+    """What lies beneath the resolved `path` and has a meaning to `access` by another name than its own: where settings
+    or links lead. Of what is not there yet, too."""
+    return tuple(dict.fromkeys(real for real, _ in _led(access, place, resolved_roots(place)) if inside(real, (path,))))
+
+
+def _led(access: Access, place: Place, roots: tuple[str, ...]) -> tuple[Led, ...]:
+    if access is Access.LIST:
+        return ()  # names alone tell no secret
+    by = obeyed if access in _CHANGING else kept
+    return by(place, roots, lambda name: resolve_path(name, place, base=None, expand_tilde=False).path)
 
 
 def _covers(

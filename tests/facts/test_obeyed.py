@@ -10,15 +10,26 @@ from hypothesis import strategies as st
 from shell_world import place, text
 from shield.facts.filesystem import FileKind, FileSystemUnknownError
 from shield.facts.guards import fold, guards, inside
+from shield.facts.homed import home_names
+from shield.facts.looking import Looked
 from shield.facts.made import MadeFile, MadeFiles
-from shield.facts.naming import git_names, host_names, known_names, shell_names
+from shield.facts.naming import named
 from shield.facts.obeyed import obeyed
 from shield.facts.paths import path_fact, resolve_path, resolved_roots
 from shield.facts.place import Place
 from shield.facts.table import table
+from shield.led.entering import shell_files, shell_folders
+from shield.led.hosting import host_scripts
+from shield.led.started import started
+from shield.led.starting import at_start
 from shield.types import Access
 
+_WS = "/home/user/ws"
 _GIT = {".git/HEAD": text("ref: refs/heads/main\n")}
+
+
+def _look(here: Place) -> Looked:
+    return Looked(here, _WS, None)
 
 
 def _led(config: str, files: dict[str, MadeFile] | None = None) -> tuple[tuple[str, str], ...]:
@@ -59,7 +70,7 @@ def test_long_files_that_a_shell_reads_take_no_time(opening: str) -> None:
     begun = time.process_time()
     long = text(opening * (60_000 // len(opening)))
     here = place({".envrc": long, "mise.toml": text("[env]\n_.source = [" + "'x/y'," * 10_000 + "]\n")})
-    assert len(list(shell_names("/home/user/ws", here))) <= 1_000
+    assert len([*shell_files(_WS, _look(here)), *shell_folders(_WS, _look(here))]) <= 1_000
     assert time.process_time() - begun < 2
 
 
@@ -73,10 +84,10 @@ def test_a_script_is_one_by_its_path_alone() -> None:
 def test_long_settings_of_hosts_take_no_time(opening: str) -> None:
     begun = time.process_time()
     here = place({".claude/settings.json": text("[" + opening * (60_000 // len(opening)))})
-    assert list(host_names("/home/user/ws", here)) == []
+    assert list(host_scripts(_WS, _look(here))) == []
     lines = ",".join(f'{{"command": "a/{number}"}}' for number in range(2_000))
     here = place({".claude/settings.json": text(f"[{lines}]")})
-    assert len(list(host_names("/home/user/ws", here))) == 500
+    assert len(list(host_scripts(_WS, _look(here)))) == 500
     assert time.process_time() - begun < 2
 
 
@@ -107,8 +118,8 @@ def _asked_for_each(here: Place, root: str) -> set[tuple[str, str]]:
                 found.append((path, path))
         return found
 
-    named = [*git_names(root, here), *shell_names(root, here), *host_names(root, here), *linked(root, 3)]
-    ends = [(_resolved(here, real), name) for real, name in named]
+    every = [*named(root, here, Looked(here, root, None)), *home_names(root, here), *linked(root, 3)]
+    ends = [(_resolved(here, real), name) for real, name in every]
     return {(end, name) for end, name in ends if end not in (None, name, root) and inside(end, (root,))}
 
 
@@ -149,7 +160,8 @@ def test_what_is_not_listed_need_not_be_looked_for(given: set[str], folds: bool)
 
 @pytest.mark.parametrize("names", [None, ("\u00e4",), ("a", ".env\u00adrc")])
 def test_where_names_cannot_be_compared_each_is_looked_for(names: tuple[str, ...] | None) -> None:
-    assert known_names(names) is None
+    look = Looked(place({".envrc": text("x")}), "/home/user/ws", names)
+    assert look.text("/home/user/ws/.envrc") == "x"
 
 
 def test_what_cannot_be_examined_hides_nothing_else() -> None:
@@ -172,3 +184,110 @@ def test_what_cannot_be_examined_hides_nothing_else() -> None:
     found = obeyed(here, resolved_roots(here), lambda name: _resolved(here, name))
     assert ("/home/user/ws/docs/a.md", "/home/user/ws/AGENTS.md") in found
     assert ("/home/user/ws/tools/pre", "/home/user/ws/.git/hooks/pre-commit") in found
+
+
+@pytest.mark.parametrize(
+    "opening",
+    [
+        "{",
+        "{{",
+        "$(",
+        "`",
+        "${",
+        "/*",
+        '"',
+        '\\"',
+        "entry: x/y.sh\n",
+        "a/b.sh ",
+        "cd a;",
+        "@a.md ",
+        "use flake ",
+        "~/",
+        "-m a ",
+    ],
+)
+@pytest.mark.parametrize(
+    "file", [".pre-commit-config.yaml", ".husky/pre-commit", "lefthook.json", ".envrc", ".mcp.json", "CLAUDE.md"]
+)
+def test_long_settings_of_any_kind_take_no_time(file: str, opening: str) -> None:
+    here = place({**_GIT, file: text(opening * (60_000 // len(opening)))})
+    begun = time.process_time()
+    assert len(obeyed(here, resolved_roots(here), lambda name: resolve_path(name, here, base=None).path)) <= 500
+    assert time.process_time() - begun < 2
+
+
+def test_what_a_hook_works_on_is_no_part_of_it() -> None:
+    hook = "eslint --fix src/index.html\nprettier --check README.md docs/*.md\ngit diff --name-only origin/main\nnpm test\n"
+    here = place({**_GIT, ".husky/pre-commit": text(hook), "README.md": text("x"), "docs/a.md": text("x")})
+    found = obeyed(here, resolved_roots(here), lambda name: resolve_path(name, here, base=None).path)
+    assert [end for end, _ in found if not end.endswith("origin/main")] == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "tools/x.py",
+        "./tools/x.py --fix src/a.py",
+        "X=1 env Y=2 timeout 5 tools/x.py",
+        "python3.12 -W error tools/x.py src/a.py",
+        "/usr/bin/env python tools/x.py",
+        "cd tools && python x.py",
+        "python -m tools.x src/a.py",
+        "bash -lc 'set -e; tools/x.py'",
+        "git ls-files | xargs -n1 python tools/x.py",
+        "find src -name '*.py' -exec tools/x.py {} +",
+        "if [ -f src/a.py ]; then sh tools/x.py; fi",
+        "node --import tsx tools/x",
+        'eval "$(tools/x.py)"',
+        "$(git rev-parse --show-toplevel)/tools/x.py",
+        "uv run tools/x.py",
+    ],
+)
+def test_what_a_line_starts(line: str) -> None:
+    here = place({"tools/x.py": text("x"), "tools/x.js": text("x"), "src/a.py": text("x")})
+    found = set(started(line, _WS, _look(here)))
+    assert found
+    assert found <= {
+        "/home/user/ws/tools/x.py",
+        "/home/user/ws/tools/x.js",
+        "/home/user/ws/x.py",
+        "/home/user/ws/tools/x",
+    }
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "mypy src/a.py",
+        "eslint --fix 'src/a.js'",
+        "python -m mypy src/a.py",
+        "prettier --check README.md",
+        "git diff origin/main -- src/a.py",
+        "echo tools/x.py",
+        "python -c 'import x' src/a.py",
+        "node_modules/.bin/eslint src/a.js",
+        ".venv/bin/python -m nbstripout",
+    ],
+)
+def test_what_a_line_only_works_on(line: str) -> None:
+    here = place({"tools/x.py": text("x"), "src/a.js": text("x"), "src/a.py": text("x"), "README.md": text("x")})
+    assert not [path for path in started(line, _WS, _look(here)) if path.startswith("/home/user/ws/src/")]
+    assert "/home/user/ws/tools/x.py" not in started(line, _WS, _look(here))
+
+
+@pytest.mark.parametrize("opening", ["/home/user/ws/", "~/ws/a ", "$HOME/ws/", "PATH=~/ws/a:", "~/", "source ~/ws/x\n"])
+def test_long_files_of_a_home_take_no_time(opening: str) -> None:
+    here = place({"~/.bashrc": text(opening * (60_000 // len(opening)))})
+    begun = time.process_time()
+    assert len([*home_names(_WS, here), *at_start(_WS, _look(here))]) <= 600
+    assert time.process_time() - begun < 2
+
+
+def test_of_a_home_only_what_is_obeyed_leads_here() -> None:
+    """Neither a link that nobody reads, nor one in a folder of too many names."""
+    links = {f"~/{name}": MadeFile(symlink="/home/user/ws/x") for name in ("notes", "Documents/a", ".cache/a")}
+    many = {f"~/.config/nvim/{number}": text("x") for number in range(201)}
+    many["~/.config/nvim/a.lua"] = MadeFile(symlink="/home/user/ws/x")
+    here = place({"x": text("x"), **links, **many})
+    roots = resolved_roots(here)
+    assert obeyed(here, roots, lambda name: resolve_path(name, here, base=None).path) == ()

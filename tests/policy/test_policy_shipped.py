@@ -15,7 +15,7 @@ from shield.cli.trial import run_trials
 from shield.facts.made import PLAIN_PROGRAMS, MadeFile, MadeFiles
 from shield.pipeline import dry_run
 from shield.policy.cases import read_cases
-from shield.policy.compiled import compile_rule
+from shield.policy.compiled import compile_rule, read_macros
 from shield.policy.examples import read_action
 from shield.policy.load import load_policy
 from shield.policy.rule import RuleOrigin
@@ -305,8 +305,8 @@ def flipped(rules, changed):
     """One rule that asks instead of blocking, or blocks instead of asking."""
     blocks = changed.effect is Effect.BLOCK
     text = replace(changed.text, effect=Effect.ESCALATE if blocks else Effect.BLOCK, to=Tier.PERSON if blocks else None)
-    lists = read_policy(Path(changed.file).read_bytes(), changed.file).lists
-    other = compile_rule(text, changed.file, changed.origin, lists)
+    read = read_policy(Path(changed.file).read_bytes(), changed.file)
+    other = compile_rule(text, changed.file, changed.origin, read.lists, read_macros(read))
     return [other if rule.id == changed.id else rule for rule in rules]
 
 

@@ -10,11 +10,11 @@ from shield.facts.programs.reading import Value
 from shield.regex import regex
 from shield.types import Access
 
-__all__ = ["cleared", "emptied", "is_made"]
+__all__ = ["cleared", "emptied", "emptied_by_settings", "is_made"]
 
 # Names of what tools make again.
 _MADE = regex(
-    r"_build|_site|\.coverage|\.next|\.nuxt|\.nyc_output|\.output|\.svelte-kit|\.tmp|\.turbo|\.vite|build|coverage|dist"
+    r"_build|_site|\.coverage[\w.-]*|\.next|\.nox|\.stack-work|\.tox|\.nuxt|\.nyc_output|\.output|\.svelte-kit|\.tmp|\.turbo|\.vite|build|coverage|dist"
     r"|htmlcov|node_modules|playwright-report|site|storybook-static|target|test-results|\.[\w-]*cache"
 )
 
@@ -53,6 +53,15 @@ def emptied(call: Invocation, value: Value, program: str) -> None:
         ):
             continue
         _lost(call, value, program)
+
+
+_OF_CYPRESS = regex(r"(?:downloads|screenshots|videos)Folder[\"']?\s*[=:]\s*[\"']?([^\"',}]*)")
+
+
+def emptied_by_settings(call: Invocation, value: Value) -> None:
+    """`cypress run --config videosFolder=x`: what is in these folders goes before the tests run."""
+    for found in _OF_CYPRESS.findall(value.text):
+        emptied(call, Value(text=found, head=found, known=value.fixed), call.name)
 
 
 def _lost(call: Invocation, value: Value, program: str) -> None:

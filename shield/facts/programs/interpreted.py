@@ -2,16 +2,20 @@
 
 from collections.abc import Callable
 
-from shield.facts.programs.invocation import Invocation
+from shield.facts.programs.invocation import Invocation, read_invocation
+from shield.facts.programs.library import models
 from shield.facts.programs.managed import managed
 from shield.facts.programs.mention import mention
 from shield.facts.programs.model import Use
+from shield.facts.programs.outcomes import told_outcome
 from shield.facts.programs.reading import Value
 from shield.facts.programs.scripts import language_of, read_code, run_script
+from shield.regex import regex
 from shield.types import Access, RunsCode
 
 __all__ = ["arguments", "fed_code", "given_code", "inline", "only_version", "script_and_rest"]
 
+_OF_PACKAGE = regex(r"(?:^|/)node_modules/(?:\.bin/)?(?:@[\w.-]+/)?([\w.-]+?)(?:\.[cm]?js)?(?:/|$)")
 _VERSION = frozenset(["--version", "-V", "-VV", "--help", "-h"])
 # To others `-v` is no more than to say more.
 _TELLING = frozenset(("perl", "php", "ruby"))
@@ -44,7 +48,22 @@ def script_and_rest(call: Invocation, operands: list[Value], fed: Callable[[Invo
     program = "python" if call.name.startswith("coverage") else call.name
     run_script(call.reading, operands[0], program, operands[1:], call.context)
     managed(call.reading, operands[0], operands[1:])
+    _packaged(call, operands[0], operands[1:])
     arguments(call, operands[1:])
+
+
+def _packaged(call: Invocation, script: Value, words: list[Value]) -> None:
+    """`node node_modules/rimraf/bin.js x`: what the words mean to the program that the package brings."""
+    found = _OF_PACKAGE.search(script.text) if script.fixed and call.name in ("node", "nodejs", "bun") else None
+    model = models().get(found[1]) if found is not None else None
+    if model is None or model.special not in ("project", "removes"):
+        return
+    told_outcome(call.reading, model.name, words)
+    given = read_invocation(model.name, model, tuple(words), call.context, call.specials)
+    call.reading.unknown += given.unknown
+    call.reading.unread += given.unread
+    call.reading.run(given.runs)
+    call.reading.paths += [each for each in given.paths if each.access is Access.DELETE]
 
 
 def inline(call: Invocation, code: str, words: list[Value]) -> None:

@@ -1,4 +1,5 @@
-"""What some words of a project's tools do that is not brought back: data taken out of a database, work sent to others.
+"""What some words of a project's tools do that is not brought back: data taken out of a database, folders deleted, work
+sent to others.
 
 Such a tool is code of the project, or of its packages, and is often not known in any other way. That it is asked about
 here holds in scripts and tasks, too. Sources: the command lines' own references.
@@ -15,6 +16,7 @@ __all__ = ["told_outcome"]
 
 _EMPTIES = "it takes data out of a database"
 _SENDS = "what it sends reaches others"
+_CLEARS = "it deletes the folders or files that it is named"
 # Programs by their names; of each the words that matter, in this order, with others between them. None: all of them.
 _EMPTYING: Mapping[str, str] = {
     "prisma": "migrate reset|db push --force-reset|db push --accept-data-loss",
@@ -55,6 +57,10 @@ _EMPTYING: Mapping[str, str] = {
     "wp": "db reset|db drop|db clean",
     "drush": "sql-drop|sql:drop",
 }
+# distutils, "clean" and "rotate"
+_CLEARING: Mapping[str, str] = {
+    "setup.py": "clean -t*|clean -b*|clean --build-*|clean --bdist-base*|rotate",
+}
 _SENDING: Mapping[str, str | None] = {
     "semantic-release np release-it gh-pages chromatic percy fab": None,
     "vercel": "--prod*|deploy",
@@ -85,6 +91,8 @@ def told_outcome(reading: Reading, name: str, words: Sequence[Value]) -> None:
     texts = [word.text if word.fixed else "" for word in words]
     if program in _EMPTYING_BY_NAME and any(_stand_in(texts, each) for each in _EMPTYING_BY_NAME[program]):
         reading.ask(f"`{program}`: {_EMPTIES}")
+    if program in _CLEARING_BY_NAME and any(_stand_in(texts, each) for each in _CLEARING_BY_NAME[program]):
+        reading.ask(f"`{program}`: {_CLEARS}")
     if program not in _SENDING_BY_NAME or not _IDLE.isdisjoint(texts):
         return
     if any(_stand_in(texts, each) for each in _SENDING_BY_NAME[program]):
@@ -108,4 +116,5 @@ def _by_name(table: Mapping[str, str | None]) -> Mapping[str, tuple[tuple[str, .
 
 
 _EMPTYING_BY_NAME = _by_name(_EMPTYING)
+_CLEARING_BY_NAME = _by_name(_CLEARING)
 _SENDING_BY_NAME = _by_name(_SENDING)

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from shield.facts.filesystem import FileKind
 from shield.facts.paths import resolve_path
 from shield.facts.programs.bins import starts_by_name
-from shield.facts.programs.cleared import cleared, emptied
+from shield.facts.programs.cleared import cleared, emptied, emptied_by_settings
 from shield.facts.programs.cmake import works_as_tool
 from shield.facts.programs.handed import hands_code, hands_program
 from shield.facts.programs.invocation import Invocation, Special
@@ -134,6 +134,8 @@ def _given(call: Invocation, option: Option, value: Value | None) -> None:
         _use(call, option.value, value)
         if Operation.DELETE in option.adds:
             emptied(call, value, f"{call.name} {option.name}")
+        elif call.name == "cypress":
+            emptied_by_settings(call, value)
 
 
 _PLAIN_PATH = regex(r"(?:/[\w.+-]+)+")

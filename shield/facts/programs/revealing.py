@@ -5,6 +5,9 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from shield.facts.beneath import Look
+from shield.facts.filesystem import FileKind
+from shield.facts.paths import resolve_path
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.reading import Value
 from shield.regex import regex
@@ -85,7 +88,16 @@ def _tried(call: Invocation) -> bool:
     words = [word.text for word in call.words if word.text.startswith("--dry-run")]
     if words == ["--dry-run=client"] and len(tries) == 1 and all(form.text in shown for form in forms):
         call.reading.operations -= {Operation.WRITE, Operation.EXECUTE}
+    for value in call.arguments.values("-f", "--filename"):
+        if _may_be_folder(call, value):  # of that it shows what the links in it lead to, too
+            call.reading.path(value, Access.READ, recursive=True, look=Look(follows=True))
     return _from_files(call)
+
+
+def _may_be_folder(call: Invocation, value: Value) -> bool:
+    place, bases = call.context.place, call.context.bases
+    found = [resolve_path(value.text, place, base=base, expand_tilde=False).stat for base in bases if value.fixed]
+    return not value.fixed or any(stat is not None and stat.kind is FileKind.DIRECTORY for stat in found)
 
 
 def _gcloud(call: Invocation) -> bool:

@@ -128,10 +128,12 @@ def names_locale(name: str, value: str) -> bool:
     return bool((_ZONE if name == "TZ" else _LOCALE).match(value))
 
 
-# What a build tool or a test runner empties before it writes there: react-scripts, mix, playwright, cypress, nx.
+# What a build tool or a test runner empties before it writes there, or cleans: react-scripts, mix, playwright, cypress,
+# nx, tox, dune (whatever it did not make goes), stack, rebar3, crystal.
 _EMPTIED = regex(
     r"BUILD_PATH|MIX_(?:BUILD|DEPS)_\w+|PLAYWRIGHT_\w+_(?:REPORT|DIR|FOLDER)|CYPRESS_\w+(?i:folder)"
-    r"|NX_\w*DIRECTORY|ORG_GRADLE_PROJECT_\w+"
+    r"|NX_\w*DIRECTORY|ORG_GRADLE_PROJECT_\w+|TOX_(?:WORK_?DIR|TEMP_DIR|ENV_DIR)|DUNE_BUILD_DIR|STACK_WORK"
+    r"|REBAR_BASE_DIR|CRYSTAL_CACHE_DIR"
 )
 
 

@@ -3,9 +3,9 @@
 import posixpath
 from dataclasses import replace
 
-from shield.facts.beneath import Look, look_beneath
+from shield.facts.beneath import Look, look_beneath, may_touch
 from shield.facts.filesystem import FileKind
-from shield.facts.paths import path_fact, resolve_path
+from shield.facts.paths import led_beneath, path_fact, resolve_path
 from shield.facts.place import Place
 from shield.facts.programs.reading import PathUse, Value
 from shield.facts.shell.glob import climbs, fixed_directory, superset
@@ -65,9 +65,10 @@ def _beneath(facts: list[PathFact], access: Access, place: Place, look: Look, *,
         reads = access in (Access.READ, Access.LIST)
         look = replace(look, follows=look.follows and access is not Access.DELETE, secrets=reads)
         met = look_beneath(fact.resolved, place, look)
+        entries = dict.fromkeys((*met.links, *met.entries), True) | _led(fact.resolved, access, place, look)
         found = [
-            path_fact(path, access, place, base=None, recursive=True, source=fact.source, expand_tilde=False)
-            for path in (*met.links, *met.entries)
+            path_fact(path, access, place, base=None, recursive=tree, source=fact.source, expand_tilde=False)
+            for path, tree in entries.items()
         ]
         # rg and the like leave hidden entries out: of a tree too large to see, that is enough.
         lost = not met.complete and (look.follows or (reads and look.hidden))
@@ -77,6 +78,18 @@ def _beneath(facts: list[PathFact], access: Access, place: Place, look: Look, *,
         out.append(whole)
         out.extend(each for each in found if _matters(each, access))
     return out
+
+
+def _led(top: str, access: Access, place: Place, look: Look) -> dict[str, bool]:
+    """What is there and has a meaning by another name, for settings or links lead to it; whether it is a directory."""
+    found: dict[str, bool] = {}
+    for path in led_beneath(top, access, place):
+        stat = resolve_path(path, place, base=None, expand_tilde=False).stat
+        # which names in a directory matter, its own does not say
+        tree = stat is not None and stat.kind is FileKind.DIRECTORY
+        if path != top and stat is not None and (tree or may_touch(look, top, path)):
+            found[path] = tree
+    return found
 
 
 def _matters(fact: PathFact, access: Access) -> bool:

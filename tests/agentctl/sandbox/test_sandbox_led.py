@@ -2,13 +2,17 @@
 
 import json
 import os
+from pathlib import Path
 
 import pytest
+import yaml
 
-from agentctl.sandbox import led
 from agentctl.sandbox.guarded import candidates
-from agentctl.sandbox.led import led_by_git, led_by_shells
-from shield.facts import naming
+from agentctl.sandbox.looking import Disk
+from shield.led.configured import configured
+from shield.led.entering import shell_files
+
+CASES = Path(__file__).parents[2] / "corpora" / "bypasses" / "led.yaml"
 
 
 def _made(root, files):
@@ -79,22 +83,42 @@ def test_what_is_plain_stays_so(tmp_path, monkeypatch):
 \tl = !git log -- docs/
 """
     _made(tmp_path / "ws", {".git/config": config, "docs/a.md": "x", "sub/a": "x", "clean/a": "x"})
-    assert list(led_by_git(str(tmp_path / "ws/.git"), str(tmp_path / "ws"))) == []
+    assert list(configured(str(tmp_path / "ws/.git"), str(tmp_path / "ws"), Disk())) == []
     _made(
         tmp_path / "ws",
         {".envrc": "source .venv/bin/activate\nsource env/bin/activate\nsource_env sub\n. install/setup.sh\n"},
     )
-    assert list(led_by_shells(str(tmp_path / "ws"))) == []
+    assert list(shell_files(str(tmp_path / "ws"), Disk())) == []
 
 
-def test_both_sides_know_the_same_words():
-    for name in ("_RUN", "_MADE", "_ENVRCS", "_MISE", "_MAX_WORDS", "_HOSTS", "_HOST_KEYS"):
-        assert getattr(naming, name) == getattr(led, name)
-    for name in ("_SETTING", "_WORD", "_SOURCED", "_HERE", "_PROJECT"):
-        assert (
-            getattr(naming, name).pattern.replace("(?P<key>", "(").replace("(?P<value>", "(").replace("(?P<name>", "(")
-            == getattr(led, name).pattern
-        )
+def _written():
+    """The cases in which a tool writes a file; but for folders in which a shell looks for commands: installers put
+    theirs there, too. The system's own settings no test makes."""
+    cases = yaml.safe_load(CASES.read_text())["cases"]
+    by_tool = [case for case in cases if case["action"]["type"] == "write_file"]
+    here = [case for case in by_tool if not any(name.startswith("/etc/") for name in case.get("files", ()))]
+    return [case for case in here if not case["action"]["payload"]["path"].endswith("/ls")]
+
+
+@pytest.mark.parametrize("case", _written(), ids=lambda case: case["id"])
+def test_what_the_policy_asks_about_is_kept_from_code(case, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    files = {
+        name: made["content"].replace("/home/user", str(tmp_path))
+        for name, made in case["files"].items()
+        if "content" in made
+    }
+    _made(tmp_path, {name[2:]: content for name, content in files.items() if name.startswith("~/")})
+    _made(tmp_path / "ws", {name: content for name, content in files.items() if not name.startswith("~/")})
+    for name, made in case["files"].items():
+        if "symlink" in made:
+            link = tmp_path / name.removeprefix("~/")
+            link.parent.mkdir(parents=True, exist_ok=True)
+            link.symlink_to(made["symlink"].replace("/home/user", str(tmp_path)))
+    path = case["action"]["payload"]["path"]
+    found = _guarded(tmp_path / "ws")
+    guarded = any(name == path or path.startswith(f"{name}/") for name in found)
+    assert guarded is not case["id"].endswith(".twin")
 
 
 @pytest.mark.parametrize("token", ["[", "a = ", "source ", ". ", "then ", ";", "\\\n", "!", "(", "./"])
@@ -102,8 +126,8 @@ def test_long_settings_take_no_longer_than_their_length(tmp_path, monkeypatch, t
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     long = token * (60_000 // len(token))
     _made(tmp_path, {".git/config": "[alias]\n\tx = !" + long, ".envrc": long, "mise.toml": "[env]\n" + long})
-    assert len(list(led_by_git(str(tmp_path / ".git"), str(tmp_path)))) < 100
-    assert len(list(led_by_shells(str(tmp_path)))) < 60_000
+    assert len(list(configured(str(tmp_path / ".git"), str(tmp_path), Disk()))) < 100
+    assert len(list(shell_files(str(tmp_path), Disk()))) <= 1_000
 
 
 @pytest.mark.parametrize(

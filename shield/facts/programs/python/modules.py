@@ -5,6 +5,7 @@ import sys
 from dataclasses import replace
 from itertools import pairwise
 
+from shield.facts.beneath import Look
 from shield.facts.paths import resolve_path
 from shield.facts.programs.cleared import cleared
 from shield.facts.programs.interpreted import arguments, script_and_rest
@@ -132,7 +133,7 @@ def _library(call: Invocation, name: str, module: Module, words: list[Value], de
         case Does.QUERIES:
             _queries(call, words)
         case Does.PACKS:
-            _packs(call, module, words)
+            _packs(call, name, module, words)
         case Does.ASKS if name == "http.server" and (folder := _served(words)) is not None:
             reading.run(RunsCode.WORKSPACE)
             reading.path(folder, Access.READ, recursive=True)
@@ -268,8 +269,8 @@ _LISTS = ("-l", "--list", "-t", "--test")
 _MAKES = ("-c", "--create")
 
 
-def _packs(call: Invocation, module: Module, words: list[Value]) -> None:
-    """zipfile, tarfile: one option says what is done to the archive that it names."""
+def _packs(call: Invocation, name: str, module: Module, words: list[Value]) -> None:
+    """zipfile, tarfile: one option says what is done to the archive that it names. Links are kept by tarfile alone."""
     reading = call.reading
     texts = [word.text for word in words]
     verb = next((text for text in texts if text in (*_LISTS, *_MAKES)), None)
@@ -287,4 +288,5 @@ def _packs(call: Invocation, module: Module, words: list[Value]) -> None:
         return
     archive, *others = (word.text for word in operands)
     made = FileUse(archive, Access.READ if verb in _LISTS else Access.WRITE)
-    as_computed(call, (made, *(FileUse(text, Access.READ, recursive=True) for text in others)))
+    look = Look(follows=True) if name == "zipfile" else None
+    as_computed(call, (made, *(FileUse(text, Access.READ, recursive=True, look=look) for text in others)))
