@@ -4,13 +4,14 @@ and PATH may hold a folder of it.
 
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Final
+from functools import lru_cache
+from typing import Final, NamedTuple
 
 from shield.facts.filesystem import FileKind, FileSystemUnknownError
 from shield.facts.guards import fold
 from shield.facts.naming import Led
 from shield.facts.place import Place
-from shield.facts.table import Pattern, table
+from shield.facts.table import table
 from shield.led.started import is_made
 
 __all__ = ["home_names", "kept_names"]
@@ -24,6 +25,7 @@ _MAX_NAMES: Final = 2_000  # in a home
 _MAX_INNER: Final = 200  # in a folder there; of one that holds more, nothing is looked at
 _MAX_LOOKS: Final = 400  # in all
 _MAX_DEPTH: Final = 3
+_MAX_MEANINGS: Final = 4_096
 
 
 def home_names(root: str, place: Place) -> Iterator[Led]:
@@ -38,16 +40,15 @@ def home_names(root: str, place: Place) -> Iterator[Led]:
 def kept_names(place: Place) -> Iterator[Led]:
     """What links lead to that stand in a home where secrets are kept, each by its name there."""
     with suppress(FileSystemUnknownError):
-        yield from _Links(place, _KEPT).below(place.home, (), _MAX_DEPTH - 1)
+        yield from _Links(place, kept=True).below(place.home, (), _MAX_DEPTH - 1)
 
 
 class _Links:
-    """A look for links at the places of a home that have a meaning; `kept`: at those of these categories alone."""
+    """A look for links at the places of a home that have a meaning; `kept`: at those where secrets are kept alone."""
 
-    def __init__(self, place: Place, kept: frozenset[str] = frozenset()) -> None:
+    def __init__(self, place: Place, *, kept: bool = False) -> None:
         self._place = place
         self._kept = kept
-        self._first = table().fixed.first
         self._looks = 0
 
     def below(self, folder: str, parts: tuple[str, ...], depth: int) -> Iterator[Led]:
@@ -55,27 +56,35 @@ class _Links:
         files = self._place.files
         for name in files.listdir(folder, _MAX_INNER if parts else _MAX_NAMES):
             inner = (*parts, fold(name))
-            places = [each for each in self._first.get(inner[0], ()) if each.heads(inner, 0) or each.beneath(inner, 0)]
-            places = [each for each in places if not self._kept or each.category in self._kept]
-            if self._looks >= _MAX_LOOKS or not places:
+            means = _meaning(inner, kept=self._kept)
+            if self._looks >= _MAX_LOOKS or not means.something:
                 continue
             self._looks += 1
             path = f"{folder}/{name}"
             entry = files.lstat(path)
             if entry is not None and entry.kind is FileKind.LINK:
                 yield path, path
-            elif (
-                entry is not None
-                and entry.kind is FileKind.DIRECTORY
-                and depth > 1
-                and (self._kept or _may_lead(places, inner))
-            ):
+            elif entry is not None and entry.kind is FileKind.DIRECTORY and depth > 1 and means.further:
                 try:
                     yield from self.below(path, inner, depth - 1)
                 except FileSystemUnknownError:
                     continue
 
 
-def _may_lead(places: list[Pattern], parts: tuple[str, ...]) -> bool:
-    """Whether further in something is obeyed, and not only kept secret."""
-    return parts[0] in _WITHIN or any(place.category in _OBEYED for place in places)
+class _Meaning(NamedTuple):
+    """Whether a name in a home means something, and whether names in a folder of that name may."""
+
+    something: bool
+    further: bool
+
+
+@lru_cache(maxsize=_MAX_MEANINGS)
+def _meaning(parts: tuple[str, ...], *, kept: bool) -> _Meaning:
+    categories = {
+        place.category
+        for place in table().fixed.first.get(parts[0], ())
+        if place.heads(parts, 0) or place.beneath(parts, 0)
+    }
+    # in a place of secrets nothing further is obeyed
+    leads = parts[0] in _WITHIN or not _OBEYED.isdisjoint(categories)
+    return _Meaning(not _KEPT.isdisjoint(categories), True) if kept else _Meaning(bool(categories), leads)

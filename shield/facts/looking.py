@@ -1,5 +1,7 @@
 """How facts look at the settings that `shield.led` reads: in the snapshot of an action."""
 
+from collections.abc import Mapping
+
 from shield.facts.filesystem import FileKind, FileSystemUnknownError
 from shield.facts.place import Place
 from shield.facts.repositories import MAX_SETTINGS
@@ -8,15 +10,14 @@ __all__ = ["Looked"]
 
 
 class Looked:
-    """Implements Look over a place. `names`: those in the resolved workspace `root`, so that what it does not hold is
-    not looked for; None where they cannot be told."""
+    """Implements Look over a place. `listed`: folders and the names in each, so that what one does not hold is not
+    looked for; None where they cannot be told."""
 
-    def __init__(self, place: Place, root: str, names: tuple[str, ...] | None) -> None:
+    def __init__(self, place: Place, listed: Mapping[str, tuple[str, ...] | None]) -> None:
         self._place = place
-        self._inside = f"{root}/"
-        folded = frozenset(name.casefold() for name in names) if names is not None else frozenset()
-        # INVARIANT: beyond ASCII file systems differ in what they take for the same name: nothing is ruled out there
-        self._known = folded if names is not None and all(map(str.isascii, folded)) else None
+        self._known = [
+            (f"{folder}/", known) for folder, names in listed.items() if (known := _comparable(names)) is not None
+        ]
 
     @property
     def home(self) -> str:
@@ -57,7 +58,16 @@ class Looked:
         return entry.kind if entry is not None else None
 
     def _may_hold(self, path: str) -> bool:
-        if self._known is None or not path.startswith(self._inside):
-            return True
-        first = path[len(self._inside) :].partition("/")[0]
-        return first in ("", ".", "..") or not first.isascii() or first.casefold() in self._known
+        for folder, known in self._known:
+            if path.startswith(folder):
+                first = path[len(folder) :].partition("/")[0]
+                if first.isascii() and first not in ("", ".", "..") and first.casefold() not in known:
+                    return False
+        return True
+
+
+def _comparable(names: tuple[str, ...] | None) -> frozenset[str] | None:
+    """The names without case. INVARIANT: beyond ASCII file systems differ in what they take for the same name: where
+    there is one, nothing is ruled out."""
+    folded = frozenset(map(str.casefold, names or ()))
+    return folded if names is not None and all(map(str.isascii, folded)) else None

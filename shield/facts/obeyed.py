@@ -35,9 +35,10 @@ def obeyed(place: Place, roots: tuple[str, ...], resolve: _Resolve) -> tuple[Led
     """
 
     def find() -> Iterator[Led]:
+        home = _listed(place.home, place)
         for root in roots:
             names = _listed(root, place)
-            yield from named(root, place, Looked(place, root, names))
+            yield from named(root, place, Looked(place, {root: names, place.home: home}))
             yield from home_names(root, place)
             yield from _linked(root, names or (), place, _MAX_DEPTH)
 

@@ -37,7 +37,8 @@ def at_start(root: str, look: Look) -> Iterator[tuple[str, str, bool]]:
         files += [f"{folder}/{name}" for name in look.names(folder, _MAX_INNER)]
     count = 0
     for file in files:
-        text = _HOME.sub(lambda _: f"{look.home}/", look.text(file))
+        raw = look.text(file)
+        text = _HOME.sub(lambda _: f"{look.home}/", raw) if raw else ""
         for line in text.split("\n") if f"{root}/" in text else ():
             for rest in line.split(f"{root}/")[1:]:
                 found = _REST.match(rest)

@@ -29,7 +29,7 @@ _GIT = {".git/HEAD": text("ref: refs/heads/main\n")}
 
 
 def _look(here: Place) -> Looked:
-    return Looked(here, _WS, None)
+    return Looked(here, {})
 
 
 def _led(config: str, files: dict[str, MadeFile] | None = None) -> tuple[tuple[str, str], ...]:
@@ -118,7 +118,7 @@ def _asked_for_each(here: Place, root: str) -> set[tuple[str, str]]:
                 found.append((path, path))
         return found
 
-    every = [*named(root, here, Looked(here, root, None)), *home_names(root, here), *linked(root, 3)]
+    every = [*named(root, here, Looked(here, {})), *home_names(root, here), *linked(root, 3)]
     ends = [(_resolved(here, real), name) for real, name in every]
     return {(end, name) for end, name in ends if end not in (None, name, root) and inside(end, (root,))}
 
@@ -160,8 +160,8 @@ def test_what_is_not_listed_need_not_be_looked_for(given: set[str], folds: bool)
 
 @pytest.mark.parametrize("names", [None, ("\u00e4",), ("a", ".env\u00adrc")])
 def test_where_names_cannot_be_compared_each_is_looked_for(names: tuple[str, ...] | None) -> None:
-    look = Looked(place({".envrc": text("x")}), "/home/user/ws", names)
-    assert look.text("/home/user/ws/.envrc") == "x"
+    look = Looked(place({".envrc": text("x")}), {_WS: names})
+    assert look.text(f"{_WS}/.envrc") == "x"
 
 
 def test_what_cannot_be_examined_hides_nothing_else() -> None:
