@@ -195,10 +195,14 @@ def _tells(call: Invocation, module: Module, words: list[Value]) -> bool:
         operands = [word for word in operands if not word.text.isdigit()]
         if operands:
             return False
-    if module.beside and (not operands or any(not word.text.endswith(".py") for word in operands)):
+    if module.beside and not operands:
+        return False  # it takes names from its input, or all that Python finds
+    if module.beside and not module.tree and any(not word.text.endswith(".py") for word in operands):
         return False  # it may take names from its input
     for at, word in enumerate(operands):
-        if module.beside:
+        if module.beside and module.tree and not word.text.endswith(".py"):
+            uses.append(FileUse(word.text, Access.WRITE, recursive=True))
+        elif module.beside:
             folder, _, name = word.text.rpartition("/")
             uses.append(FileUse(f"{folder or '.'}/__pycache__/{name}c", Access.WRITE))
         access = module.operands[min(at, len(module.operands) - 1)]
