@@ -8,6 +8,7 @@ from types import MappingProxyType
 from shield.facts.programs.administration import ADMINISTRATION
 from shield.facts.programs.archives import ARCHIVES
 from shield.facts.programs.aws import AWS
+from shield.facts.programs.checkers import CHECKERS
 from shield.facts.programs.clients import CLIENTS
 from shield.facts.programs.composed import COMPOSED
 from shield.facts.programs.connected import CONNECTED
@@ -124,6 +125,7 @@ SPECIALS: Mapping[str, Special] = MappingProxyType(
         **ADMINISTRATION,
         **ARCHIVES,
         **AWS,
+        **CHECKERS,
         **COMPOSED,
         **CONNECTED,
         **DOCUMENTS,
