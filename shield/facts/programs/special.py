@@ -13,6 +13,7 @@ from shield.facts.programs.clients import CLIENTS
 from shield.facts.programs.composed import COMPOSED
 from shield.facts.programs.connected import CONNECTED
 from shield.facts.programs.documents import DOCUMENTS
+from shield.facts.programs.duckdb import DUCKDB
 from shield.facts.programs.editors import EDITORS
 from shield.facts.programs.fd import FD
 from shield.facts.programs.file_tools import FILE_TOOLS
@@ -129,6 +130,7 @@ SPECIALS: Mapping[str, Special] = MappingProxyType(
         **COMPOSED,
         **CONNECTED,
         **DOCUMENTS,
+        **DUCKDB,
         **EDITORS,
         **FILE_TOOLS,
         **CLIENTS,
