@@ -19,7 +19,7 @@ __all__ = ["MAX_UNROLLED", "Items"]
 _Item = tuple[Content, bool]
 
 # More words, or names that a pattern stands for, are not followed one by one.
-MAX_UNROLLED = 16
+MAX_UNROLLED = 24
 
 
 class Items:
@@ -47,6 +47,10 @@ class Items:
                 items = None
             elif single:
                 common = content(word[0], state, self._walk.shell(frame))
+                row = common.row if isinstance(common, Number) and state.split else ()
+                if 0 < len(row) <= MAX_UNROLLED:
+                    found.extend((text, True) for text in row)
+                    continue
                 number = Number(natural=common.natural) if isinstance(common, Number) and state.split else None
                 common = number or (self._walk.entry(word[0], state) if common is None else None)
                 items = None

@@ -34,6 +34,8 @@ _THINS = {
     "sort": regex(r"(?:-[nru]+)?"),
     "uniq": regex(r""),
 }
+_COUNT = regex(r"-?(?:0|[1-9][0-9]{0,5})")
+_MAX_ROW = 64
 _COUNTING = frozenset((("-l",), ("-c",), ("-w",), ("-m",)))
 _COUNTS = frozenset(("-c", "-ci", "-ic", "-cE", "-cF", "-Ec", "-Fc"))
 _REVISION = regex(r"[A-Za-z0-9@][A-Za-z0-9_./@{}~^-]*\Z")
@@ -74,7 +76,7 @@ def thinned(content: Content, command: CommandFact) -> Content:
     if form is None or not form.fullmatch(words):
         return None
     one = command.name in ("head", "tail") and words.lstrip("-n ") == "1"
-    return content._replace(several=content.several and not one, maybe=True)
+    return content._replace(several=content.several and not one, maybe=True, row=())
 
 
 def text_of(name: str, words: tuple[str, ...]) -> str | None:
@@ -107,7 +109,7 @@ def _counted(name: str, words: tuple[str, ...]) -> Number | None:
         case "stat", ("-c", form, _) if form in _STAT:
             return _NATURAL
         case "seq", _ if words and all(word.lstrip("-").isdigit() for word in words):
-            return Number(natural=not any(word.startswith("-") for word in words), several=True)
+            return Number(natural=not any(word.startswith("-") for word in words), several=True, row=_row(words))
         case "grep", (option, *rest) if option in _COUNTS and len(rest) in (1, 2):
             # of several files it prints the names, too
             return None if any(word.startswith("-") for word in rest) else _NATURAL
@@ -124,6 +126,16 @@ def _counted(name: str, words: tuple[str, ...]) -> Number | None:
         case "expr", _ if len(words) % 2 and all(word.isdigit() for word in words[::2]):
             return _NATURAL if set(words[1::2]) <= {"+", "*", "/", "%"} else None
     return None
+
+
+def _row(words: tuple[str, ...]) -> tuple[str, ...]:
+    """What seq(1) counts, where that is little; a step of zero and what is out of order it prints nothing for."""
+    if len(words) > 3 or not all(_COUNT.fullmatch(word) for word in words):
+        return ()
+    first, step, last = (1, 1, int(words[0])) if len(words) == 1 else (int(words[0]), 1, int(words[-1]))
+    step = int(words[1]) if len(words) == 3 else step
+    row = range(first, last + (1 if step > 0 else -1), step) if step else range(0)
+    return tuple(map(str, row)) if len(row) <= _MAX_ROW else ()
 
 
 def _named(name: str, words: tuple[str, ...], path: Content) -> Token | None:

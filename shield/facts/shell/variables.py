@@ -39,11 +39,13 @@ OWN_VARIABLES = frozenset(_OWN_VARIABLES_TEXT.split()) | CONFINED_NAMES  # of a 
 
 class Number(NamedTuple):
     """An integer of unknown value. `natural`: zero or more. `several`: any number of them, apart by blanks. `maybe`: or
-    the empty text, as what printed it may have failed."""
+    the empty text, as what printed it may have failed. `row`: of several, which they are, in order, where that is known
+    and they are few."""
 
     natural: bool = False
     several: bool = False
     maybe: bool = False
+    row: tuple[str, ...] = ()
 
 
 class Token(NamedTuple):
