@@ -63,6 +63,8 @@ _DELETING = frozenset(("mv", "rm", "rmdir", "shred", "trash", "unlink"))
 _TAKEN = Value(text="$(xargs)", known=False, many=True, bare="")
 _NUMBER = Value(text="$(xargs)", known=False, number=True, bare="")
 _NUMBERS = _TAKEN._replace(numbers=True)
+_HASH = _NUMBER._replace(revision=True)
+_HASHES = _TAKEN._replace(number=True, revision=True)
 
 
 def _find(call: Invocation) -> bool:
@@ -204,16 +206,17 @@ def _xargs(call: Invocation) -> bool:
     marks, appends = _marks(call)
     words = call.operands or [Value(text="echo", head="echo")]
     named = _named(call)
-    counted = call.context.numbers and not (call.arguments.foreign or call.arguments.has(*_OTHERWISE))
+    plain = not (call.arguments.foreign or call.arguments.has(*_OTHERWISE))
+    counted, hashed = call.context.numbers and plain, call.context.hashes and plain
     if marks:
         call.command(
             _script(call, words, marks, named)
-            or [_filled(word, marks, _NUMBER if counted else named) for word in words]
+            or [_filled(word, marks, _NUMBER if counted else _HASH if hashed else named) for word in words]
         )
     if not appends:
         return True
     if named is None:
-        call.command([*words, _NUMBERS if counted else _TAKEN])
+        call.command([*words, _NUMBERS if counted else _HASHES if hashed else _TAKEN])
         return True
     if not call.arguments.has("-r", "--no-run-if-empty"):
         call.command(list(words))  # of an empty list it is started once, without a name
@@ -265,7 +268,9 @@ def _filled(word: Value, marks: list[str], named: Value | None) -> Value:
     if named is not None and word.text == marks[-1]:
         return named
     lead = word.text[: min(at for mark in marks if (at := word.text.find(mark)) >= 0)]
-    return Value(text=word.text, known=False, many=False, head=lead, bare=bare)
+    # a revision, and what stands behind it
+    begins = named is not None and named.revision and word.text == f"{marks[-1]}{bare}"
+    return Value(text=word.text, known=False, many=False, head=lead, bare=bare, number=begins, revision=begins)
 
 
 FINDERS: Mapping[str, Special] = MappingProxyType({"find": _find, "xargs": _xargs})

@@ -22,7 +22,7 @@ class Context(NamedTuple):
     or a here-document feeds it; `fetched`: what feeds it came from the network; `stdin`: what feeds it, where that is a
     constant text; `whole`: this command, and no other before it, reads that from its first byte; `opened`: the file,
     resolved, that this command alone reads so; `names`: what feeds it is a list of names,
-    `numbers`: of integers, zero or more, apart by blanks;
+    `numbers`: of integers, zero or more, apart by blanks; `hashes`: of names of commits by their hashes, each a line;
     `told`: variables of its environment that the line sets, where their values are known."""
 
     place: Place
@@ -34,6 +34,7 @@ class Context(NamedTuple):
     opened: str | None = None
     names: Listing | None = None
     numbers: bool = False
+    hashes: bool = False
     told: Mapping[str, str] = MappingProxyType({})
 
     @property

@@ -36,7 +36,8 @@ class Jumps:
 class Frame(NamedTuple):
     """What feeds a command, what wraps it, how deep it is. `fed`: the constant text on its standard input, where that
     is known; `opened`: the file that it is, resolved; `names`: the names of files that are listed there; `numbers`:
-    integers are, zero or more; `whole`: no other command reads of it. `functions`: whether a name may be a function.
+    integers are, zero or more, `hashes`: names of commits;
+    `whole`: no other command reads of it. `functions`: whether a name may be a function.
     `calls`: the functions that it is in; `told`: what the line sets that it may have in its environment, where that is
     known. `lost`: something was not made that its words name. `tried`: what fails in it does not end the shell.
     `beside`: it is in a subshell."""
@@ -53,6 +54,7 @@ class Frame(NamedTuple):
     whole: bool = False
     names: Listing | None = None
     numbers: bool = False
+    hashes: bool = False
     loop: Jumps | None = None
     body: Jumps | None = None
     calls: tuple[str, ...] = ()

@@ -191,6 +191,7 @@ def _read(called: Called, words: tuple[Value, ...], place: Place, state: State, 
         opened=frame.opened if frame.whole else None,
         names=frame.names if frame.whole else None,
         numbers=frame.numbers and frame.whole,
+        hashes=frame.hashes and frame.whole,
         told=frame.told,
     )
     if model is not None:

@@ -39,7 +39,7 @@ from shield.facts.shell.state import State, join
 from shield.facts.shell.tilde import Mode
 from shield.facts.shell.touched import rewritten
 from shield.facts.shell.traps import Trap, behind, later, marks
-from shield.facts.shell.variables import OWN_VARIABLES, Content, Number
+from shield.facts.shell.variables import OWN_VARIABLES, Content, Hashes, Number
 from shield.types import CommandFact, Operation, PathFact
 
 __all__ = ["Line"]
@@ -221,7 +221,7 @@ class Line:
             done = self.command(pipeline.stages[0], state, inside)
             return Done(done.failure, done.success) if pipeline.negated else done
         commands = self._record.commands
-        inner = frame.apart()._replace(whole=False, opened=None, names=None, numbers=False)
+        inner = frame.apart()._replace(whole=False, opened=None, names=None, numbers=False, hashes=False)
         output: Content = None
         for stage, following in zip_longest(pipeline.stages, pipeline.stages[1:]):
             seen = len(commands)
@@ -239,6 +239,7 @@ class Line:
                 whole=reads_nothing_else(following) or line_variable(following) is not None,
                 names=names,
                 numbers=isinstance(output, Number) and output.natural,
+                hashes=isinstance(output, Hashes),
             )
         return Done(state, state)
 
