@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from shield.facts.place import Place
+from shield.facts.programs.above import stands_above
 from shield.facts.programs.arguments import Arguments, read_arguments
 from shield.facts.programs.leading import mention_value
 from shield.facts.programs.model import Model, Use
@@ -125,7 +126,7 @@ def _opens(model: Model) -> bool:
 
 def _read(call: Invocation) -> None:
     model, reading = call.model, call.reading
-    if _tells(model, call.words):
+    if _tells(model, call.words) and not _is_led(call):
         # Nothing of anybody's is read, and nothing else is done; an option before it may be more than that.
         if not reading.flags:
             reading.operations.clear()
@@ -160,6 +161,12 @@ def _read(call: Invocation) -> None:
     _operands(call, spared=spared)
 
 
+def _is_led(call: Invocation) -> bool:
+    """Whether the answer may be that of another version, which a file of the project names."""
+    names, place = call.model.led, call.context.place
+    return bool(names) and any(base is None or stands_above(place, base, names) for base in call.context.bases)
+
+
 def _tells(model: Model, words: tuple[Value, ...]) -> bool:
     """Whether the words are no more than a question: one that `tells`, behind the program or the names of subcommands,
     or `help` before names.
@@ -168,6 +175,8 @@ def _tells(model: Model, words: tuple[Value, ...]) -> bool:
     """
     if len(words) > 1 and words[0].fixed and words[0].text == "help" and "help" in model.tells:
         return all(word.fixed and _NAME.fullmatch(word.text) for word in words[1:])
+    if len(words) > 1 and model.helpful and words[-1].fixed and words[-1].text == "help":
+        return all(word.fixed and _NAME.fullmatch(word.text) for word in words)
     for word in words[:-1]:
         sub = (model.subcommands or {}).get(word.text) if word.fixed else None
         if sub is None:
