@@ -76,8 +76,8 @@ reshape sample set_index shape shift size sort_index sort_values squeeze std str
 transpose unique value_counts var year
 add bfill cat ceil codes combine_first cummax cummin cumprod date day_name dayofweek dayofyear days div divide eq
 expanding ffill filter floordiv ge get_group groups gt head is_monotonic_increasing join last le lt mod month_name mul
-multiply ne nth pow quarter resample reindex rolling rpow sem set_axis shape size skew stack sub tail to_frame to_numpy to_period
-to_timestamp truediv tz_convert tz_localize unstack week weekday xs
+multiply ne nth pow quarter resample reindex rolling rpow sem set_axis shape size skew stack sub tail to_frame to_numpy
+to_period to_timestamp truediv tz_convert tz_localize unstack week weekday xs
 fetchdf show df fetch_arrow_table
 active cell coordinate dimensions iter_cols iter_rows max_column max_row min_column min_row number_format rows row
 sheetnames title worksheets column column_letter

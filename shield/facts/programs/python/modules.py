@@ -29,6 +29,7 @@ streamlit jupyter sphinx unittest conda pyupgrade autoflake semgrep yamllint sql
 """
 _TOOLS = frozenset(_TOOLS_TEXT.split())
 _FETCHING = frozenset(("ensurepip", "pipx", "uvx", "build"))
+_UNISOLATED = ("-n", "--no-isolation")  # then it builds by what is installed
 _MAX_DEEP = 4
 # Names of the module in which timeit runs what it is given (Lib/timeit.py).
 _TIMES = frozenset(
@@ -53,7 +54,7 @@ def run_module(call: Invocation, named: Value, words: list[Value], depth: int = 
     reading.run(RunsCode.WORKSPACE)
     if name == "keyring":
         reading.unknown.append("`python -m keyring` shows what the user keeps secret")
-    if name in _FETCHING:
+    if name in _FETCHING and not (name == "build" and any(word.text in _UNISOLATED for word in words)):
         reading.run(RunsCode.FETCHED)
         reading.ask(f"what `python -m {name}` fetches is pinned by nothing")
     elif name in sys.stdlib_module_names and name not in _TOOLS and not own:
