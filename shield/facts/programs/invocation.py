@@ -4,43 +4,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from types import MappingProxyType
-from typing import NamedTuple
 
-from shield.facts.place import Place
 from shield.facts.programs.above import stands_above
 from shield.facts.programs.arguments import Arguments, read_arguments
+from shield.facts.programs.context import Context
 from shield.facts.programs.leading import mention_value
 from shield.facts.programs.model import Model, Use
-from shield.facts.programs.reading import Listing, Nested, NestedKind, Reading, Value
+from shield.facts.programs.reading import Nested, NestedKind, Reading, Value
 from shield.regex import regex
 from shield.types import Access, Operation, RunsCode
 
 __all__ = ["Context", "Invocation", "Special", "read_invocation"]
-
-
-class Context(NamedTuple):
-    """Where the invocation stands. `bases`: the directories it may run in (None: anywhere). `piped`: another command
-    or a here-document feeds it; `fetched`: what feeds it came from the network; `stdin`: what feeds it, where that is a
-    constant text; `whole`: this command, and no other before it, reads that from its first byte; `opened`: the file,
-    resolved, that this command alone reads so; `names`: what feeds it is a list of names,
-    `numbers`: of integers, zero or more, apart by blanks; `hashes`: of names of commits by their hashes, each a line;
-    `told`: variables of its environment that the line sets, where their values are known."""
-
-    place: Place
-    bases: tuple[str | None, ...] = (None,)
-    piped: bool = False
-    fetched: bool = False
-    stdin: str | None = None
-    whole: bool = False
-    opened: str | None = None
-    names: Listing | None = None
-    numbers: bool = False
-    hashes: bool = False
-    told: Mapping[str, str] = MappingProxyType({})
-
-    @property
-    def base(self) -> str | None:
-        return self.bases[0] if len(self.bases) == 1 else None
 
 
 @dataclass(slots=True)

@@ -1,11 +1,12 @@
 """Where a command stands in its line, and how control leaves it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from shield.facts.place import Place
+from shield.facts.programs.context import told_nothing
 from shield.facts.programs.reading import Listing, Reading, Value
 from shield.facts.shell.content import Shell
 from shield.facts.shell.grammar.script import Command, Part, RedirectNode, Script, Word
@@ -40,7 +41,7 @@ class Frame(NamedTuple):
     `whole`: no other command reads of it. `functions`: whether a name may be a function.
     `calls`: the functions that it is in; `told`: what the line sets that it may have in its environment, where that is
     known. `lost`: something was not made that its words name. `tried`: what fails in it does not end the shell.
-    `beside`: it is in a subshell."""
+    `beside`: it is in a subshell. `dictated`: the texts that the line has put into the file at a resolved path."""
 
     via: tuple[str, ...] = ()
     depth: int = 0
@@ -62,6 +63,7 @@ class Frame(NamedTuple):
     lost: bool = False
     tried: bool = False
     beside: bool = False
+    dictated: Callable[[str], tuple[str, ...]] = told_nothing
 
     def apart(self) -> "Frame":
         """In a subshell: no jump leaves it."""

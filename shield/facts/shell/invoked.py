@@ -193,6 +193,7 @@ def _read(called: Called, words: tuple[Value, ...], place: Place, state: State, 
         numbers=frame.numbers and frame.whole,
         hashes=frame.hashes and frame.whole,
         told=frame.told,
+        dictated=frame.dictated,
     )
     if model is not None:
         reading = read_invocation(name, model, words, context, _ALL_SPECIALS)

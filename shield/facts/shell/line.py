@@ -107,7 +107,7 @@ class Line:
         cwd = self.place.cwd
         linked = cwd is not None and resolve_path(cwd, self.place, base=None, expand_tilde=False).path != cwd
         state = State(variables, (cwd,), linked, self._record.doubts)
-        frame = Frame(piped=self._stdin is not None)
+        frame = Frame(piped=self._stdin is not None, dictated=self._record.dictated.texts)
         self.been(state)
         try:
             self.text(text, state, frame)
@@ -115,7 +115,7 @@ class Line:
         except TooMuchError as error:
             self.doubt(str(error))
         self._record.ended()
-        self.unknown.extend(rewritten(self.paths, self.commands))
+        self.unknown.extend(rewritten(self.paths, self.commands, self._record.dictated.settles))
 
     def _follow_traps(self, frame: Frame) -> None:
         """What is trapped runs at some time: with any values of what the line changes, wherever the shell has been."""
