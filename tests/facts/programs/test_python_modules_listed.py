@@ -240,6 +240,24 @@ def test_a_module_of_the_project_and_a_listed_one_are_not_told_apart():
     assert proven("import app; print(app.x)", ("-c",), lambda name: name == "app") is not None
 
 
+@pytest.mark.parametrize("name", ["Queue", "Token", "Email", "Profile", "Random"])
+def test_a_class_of_the_project_is_no_module_of_the_library(name):
+    for code in (f"from app import {name}; print({name}('x'))", f"import app; print(app.{name})"):
+        found = proven(code, ("-c",), lambda module: module == "app")
+        assert found is not None
+        assert found.modules == ("app",)
+
+
+@pytest.mark.parametrize("name", ["os", "subprocess", "cProfile", "queue", "pathlib", "sys"])
+def test_a_module_of_the_library_is_not_had_by_way_of_the_project(name):
+    for code in (
+        f"from app import {name}; print({name})",
+        f"import app; print(app.{name})",
+        f"import app; app.x.{name}",
+    ):
+        assert proven(code, ("-c",), lambda module: module == "app") is None
+
+
 def line(code):
     return f"python3 - <<'EOF'\n{code}\nEOF"
 

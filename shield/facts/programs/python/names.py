@@ -7,7 +7,7 @@ import ast
 from collections.abc import Callable, Iterable
 
 from shield.facts.programs.python.allowed import BUILTINS, EVERY_BUILTIN, METHODS, MODULES, STREAMS
-from shield.facts.programs.python.alone import may_shadow
+from shield.facts.programs.python.alone import is_module, may_shadow
 from shield.facts.programs.python.called import CALLED
 from shield.facts.programs.python.files import FILE_NAMES
 from shield.facts.programs.python.installed import FRAME_METHODS, INSTALLED, NEVER_METHODS, READERS
@@ -68,7 +68,7 @@ class Names:
                 self.permitted(full) or full in MODULES or full in FILE_NAMES | STARTS | CALLED or full in STREAMS
             ):
                 self._project((node.module or "").partition(".")[0], installed=False)
-                if may_shadow(item.name) or item.name.startswith("_"):
+                if is_module(item.name) or item.name.startswith("_"):
                     raise UnlistedNameError
             self._bind(item.asname or item.name, full)
 
@@ -195,4 +195,4 @@ class Names:
 
     def _open(self, name: str) -> bool:
         """Whether this may be asked of what the project's own code gives: no way back to the library."""
-        return not (name.startswith(_INNER) or may_shadow(name) or name in ("format", "format_map"))
+        return not (name.startswith(_INNER) or is_module(name) or name in ("format", "format_map"))
