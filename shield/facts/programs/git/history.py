@@ -147,7 +147,7 @@ def searches(call: Invocation) -> bool:
 
 
 def _without_paths(words: list[Value]) -> list[Value]:
-    """The words in front of `--`, behind which names say which commits count; all of them where one is no plain name."""
+    """The words in front of `--`, behind which names say which commits count; all if one of those is no plain name."""
     at = next((index for index, word in enumerate(words) if word.text == "--"), len(words))
     return words[:at] if all(_PATH.fullmatch(word.text) for word in words[at + 1 :]) else words
 
