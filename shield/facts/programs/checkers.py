@@ -7,18 +7,20 @@ word, and with settings that say more, they are tools of the project like any ot
 
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from shield.facts.beneath import Look
 from shield.facts.filesystem import FileKind, FileSystemUnknownError
+from shield.facts.glob import matches
 from shield.facts.guards import inside
 from shield.facts.paths import resolve_path, resolved_roots
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.project import PROJECT
 from shield.facts.programs.reading import Value
 from shield.facts.programs.scripts import script_text
+from shield.facts.programs.sourced import sourced
 from shield.regex import regex
 from shield.types import Access, Operation, RunsCode
 
@@ -36,7 +38,8 @@ _PATTERN = regex(
 class _Checker:
     """`options`: words that stand alone; `values`: options that take the next word, and what it may be; `rewrites`:
     those with which it changes the files. `settings`: names of files, each with what the text may be (None: anything);
-    `chosen`: the option that names such a file. `look`: of a folder these are read; None where it takes none.
+    `follows`: words with which it reads what scripts take in, `opens`: what settings say for that. `chosen`: the option
+    that names such a file. `look`: of a folder these are read; None where it takes none.
     `steering`: variables that stand for further words begin so."""
 
     options: re.Pattern[str]
@@ -44,6 +47,8 @@ class _Checker:
     rewrites: frozenset[str] = frozenset()
     settings: tuple[str, ...]
     plain: re.Pattern[str] | None = None
+    follows: frozenset[str] = frozenset()
+    opens: str = ""
     chosen: str = ""
     look: Look | None = None
     steering: str = ""
@@ -54,7 +59,7 @@ _WORD = regex(r"[A-Za-z0-9,-]+")
 _COUNT = regex(r"[0-9]{1,3}")
 _SHELLCHECK = _Checker(
     options=regex(
-        r"-C(?:auto|always|never)?|--color(?:=\w+)?|--norc|--list-optional|-[fesSiWo][A-Za-z0-9,-]+"
+        r"-a|-x|--check-sourced|--external-sources|-C(?:auto|always|never)?|--color(?:=\w+)?|--norc|--list-optional|-[fesSiWo][A-Za-z0-9,-]+"
         r"|--(?:format|exclude|include|shell|severity|enable|wiki-link-count|extended-analysis)=[A-Za-z0-9,-]+"
     ),
     values=MappingProxyType(
@@ -65,8 +70,13 @@ _SHELLCHECK = _Checker(
         }
     ),
     settings=(".shellcheckrc", "shellcheckrc"),
-    # `external-sources` has it open what a script takes in, `source-path` says where that may lie.
-    plain=regex(r"(?:[ \t]*(?:#[^\n]*|(?:disable|enable|shell|severity|extended-analysis)=[\w, \t-]*)?(?:\n|\Z))*"),
+    # `source-path` says where what a script takes in may lie.
+    plain=regex(
+        r"(?:[ \t]*(?:#[^\n]*|(?:disable|enable|shell|severity|extended-analysis|external-sources)=[\w, \t-]*"
+        r"|source-path=SCRIPTDIR)?(?:\n|\Z))*"
+    ),
+    follows=frozenset(("-a", "-x", "--check-sourced", "--external-sources")),
+    opens="external-sources",
     steering="SHELLCHECK_",
 )
 _SHFMT = _Checker(
@@ -137,6 +147,9 @@ def _checker(call: Invocation) -> bool:
     settings = None if checker is None or split is None else _settings(call, checker, *split)
     if checker is None or split is None or settings is None:
         return PROJECT["project"](call)
+    taken = _taken_in(call, checker, split[0], settings)
+    if taken is None:
+        return PROJECT["project"](call)
     reading, files = call.reading, split[0]
     # The table knows only that it is a tool of the project.
     reading.runs = RunsCode.NONE
@@ -148,6 +161,8 @@ def _checker(call: Invocation) -> bool:
         reading.path(word, Access.READ, recursive=look is not None, look=look)
         if rewrites:
             reading.path(word, Access.WRITE, recursive=look is not None)
+    for path in taken:
+        reading.path(Value(text=path, head=path), Access.READ)
     # INVARIANT: what is judged by its content is bound by it, and no earlier command of the line writes it
     for path in settings:
         reading.path(Value(text=path, head=path), Access.EXECUTE)
@@ -234,6 +249,35 @@ def _says_no_more(call: Invocation, checker: _Checker, path: str) -> bool:
         return True
     text = script_text(path, place) if stat.kind is FileKind.FILE else None
     return text is not None and (checker.plain is None or checker.plain.fullmatch(text) is not None)
+
+
+def _taken_in(call: Invocation, checker: _Checker, files: list[Value], settings: list[str]) -> list[str] | None:
+    """The files that it reads besides, as the scripts that it looks at say; None where that is not known."""
+    place = call.context.place
+    follows = not checker.follows.isdisjoint(word.text for word in call.words)
+    opens = bool(checker.opens) and any(checker.opens in (script_text(path, place) or "") for path in settings)
+    if not (follows or opens):
+        return []
+    bases = [base for base in call.context.bases if base is not None]
+    try:
+        named = [path for base in bases for word in files for path in _named(call, word, base)]
+    except FileSystemUnknownError:
+        return None
+    found = [resolve_path(path, place, base=None, expand_tilde=False) for path in named]
+    if any(each.path is None or not each.exists for each in found):
+        return None
+    return sourced([f"{each.path}" for each in found], bases, place)
+
+
+def _named(call: Invocation, word: Value, base: str) -> Sequence[str]:
+    """The files that the word names, by absolute paths.
+
+    Raises:
+        FileSystemUnknownError: which these are is not known.
+    """
+    if word.fixed:
+        return (posixpath.join(base, word.text),)
+    return matches(posixpath.join(base, word.pattern or ""), call.context.place.files)
 
 
 def _may_be_folder(call: Invocation, word: Value) -> bool:
