@@ -61,6 +61,14 @@ def _expanded(word: Word, state: State, shell: Shell) -> list[Value]:
     return fields.values()
 
 
+def _hashes(found: Hashes, source: str, fields: Fields, *, quoted: bool) -> None:
+    """Any number of hashes: words of their own, or one with newlines in it."""
+    if quoted:
+        fields.number(source, natural=True, quoted=True, maybe=found.maybe)
+    else:
+        fields.entries(Value(text=source, known=False, many=True, bare="", number=True, revision=True))
+
+
 def _piece(part: Part, state: State, shell: Shell, fields: Fields) -> None:
     """One expansion within a word."""
     if part.kind is PartKind.PROCESS:
@@ -82,8 +90,8 @@ def _piece(part: Part, state: State, shell: Shell, fields: Fields) -> None:
         fields.number(source, natural=True, quoted=True, maybe=found.maybe)
     elif isinstance(found, Number) and found.natural and state.split:
         fields.entries(Value(text=source, known=False, many=True, numbers=True))
-    elif isinstance(found, Hashes) and not part.quoted and state.split:
-        fields.entries(Value(text=source, known=False, many=True, bare="", number=True, revision=True))
+    elif isinstance(found, Hashes) and (part.quoted or state.split):
+        _hashes(found, source, fields, quoted=part.quoted)
     elif isinstance(found, Token) and (part.quoted or (state.split and not found.blank)):
         fields.number(source, natural=True, quoted=part.quoted, maybe=found.maybe, seen=found)
     elif isinstance(found, Matching) and found.bases == state.bases and (part.quoted or (found.tame and state.split)):

@@ -41,6 +41,7 @@ _COUNTING = frozenset((("-l",), ("-c",), ("-w",), ("-m",)))
 _COUNTS = frozenset(("-c", "-ci", "-ic", "-cE", "-cF", "-Ec", "-Fc"))
 _REVISION = regex(r"[A-Za-z0-9@][A-Za-z0-9_./@{}~^-]*\Z")
 _REVISIONS = frozenset(("--short", "--verify", "--abbrev-ref", "--quiet", "-q"))
+_CONTAINERS = regex(r"(?:compose )?ps (?:-[al]*q[al]*|-[al]+ -q|-q -[al]+|--quiet)(?: [a-z0-9][a-z0-9_-]*)?")
 _RANGE = regex(r"[A-Za-z0-9@^][A-Za-z0-9_./@{}~^-]*\Z")
 _HASH_FORMS = frozenset(
     f"--{name}={form}" for name in ("format", "pretty") for form in ("%H", "%h", "format:%H", "format:%h")
@@ -172,6 +173,8 @@ def _named(name: str, words: tuple[str, ...], path: Content) -> Token | Hashes |
             return _PATH
         case "mktemp", () | ("-d",):
             return _PATH
+        case (("docker" | "podman" | "nerdctl"), _) if _CONTAINERS.fullmatch(" ".join(words)):
+            return Hashes()
         case "git", _:
             if words in (("rev-parse", "--show-toplevel"), ("rev-parse", "--git-dir")):
                 return _PATH
