@@ -149,7 +149,8 @@ def searches(call: Invocation) -> bool:
 def _without_paths(words: list[Value]) -> list[Value]:
     """The words in front of `--`, behind which names say which commits count; all if one of those is no plain name."""
     at = next((index for index, word in enumerate(words) if word.text == "--"), len(words))
-    return words[:at] if all(_PATH.fullmatch(word.text) for word in words[at + 1 :]) else words
+    plain = all(_PATH.fullmatch(word.text) and ".." not in word.text.split("/") for word in words[at + 1 :])
+    return words[:at] if plain else words
 
 
 def pulls(call: Invocation, names: list[Value]) -> None:
