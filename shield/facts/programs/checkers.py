@@ -270,11 +270,7 @@ def _taken_in(call: Invocation, checker: _Checker, files: list[Value], settings:
 
 
 def _named(call: Invocation, word: Value, base: str) -> Sequence[str]:
-    """The files that the word names, by absolute paths.
-
-    Raises:
-        FileSystemUnknownError: which these are is not known.
-    """
+    """The files that the word names, by absolute paths; FileSystemUnknownError where that is not known."""
     if word.fixed:
         return (posixpath.join(base, word.text),)
     return matches(posixpath.join(base, word.pattern or ""), call.context.place.files)
