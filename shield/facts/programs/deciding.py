@@ -55,10 +55,12 @@ _TABLE_TEXT: Mapping[str, str] = {
         r"|\.env"
     ),
     "ack": r"[._]ackrc",
-    "dotnet msbuild": r"[^/]+\.(?:cs|fs|vb)proj|Directory\.Build\.(?:props|targets)",
+    "dotnet msbuild": r"[^/]+\.(?:cs|fs|vb)proj|Directory\.Build\.(?:props|targets)|global\.json",
 }
 # They look for settings of the project, and where there are none they run none of its code, installed or not.
-LED = frozenset(("ack", "docker", "docker-compose", "nerdctl", "podman", "podman-compose", "rustup"))
+LED = frozenset(
+    ("ack", "cargo", "docker", "docker-compose", "dotnet", "go", "nerdctl", "podman", "podman-compose", "rustup")
+)
 # What is installed in the project: every tool of it may load that.
 _INSTALLED = regex(r".*/(?:node_modules|site-packages|dist-packages|\.?venv/bin)/", re.DOTALL)
 

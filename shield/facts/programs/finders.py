@@ -11,6 +11,7 @@ from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.listing import linked, printed_by_find, taken_apart
 from shield.facts.programs.model import Use
 from shield.facts.programs.reading import Listing, Reading, Value, plain_globs
+from shield.regex import regex
 from shield.types import Access
 
 __all__ = ["FINDERS"]
@@ -59,10 +60,15 @@ _FIND_NARROWS = frozenset(_FIND_NARROWS_TEXT.split())
 
 _DELETING = frozenset(("mv", "rm", "rmdir", "shred", "trash", "unlink"))
 
+# Words that xargs takes as they are: in others are quotes, backslashes, or what ends the input.
+_PLAIN = regex(r"[A-Za-z0-9_./:,@%+= \t\n-]*")
+_MAX_TOLD = 16
 # What xargs adds where that is not known.
 _TAKEN = Value(text="$(xargs)", known=False, many=True, bare="")
 _NUMBER = Value(text="$(xargs)", known=False, number=True, bare="")
 _NUMBERS = _TAKEN._replace(numbers=True)
+_HASH = _NUMBER._replace(revision=True)
+_HASHES = _TAKEN._replace(number=True, revision=True)
 
 
 def _find(call: Invocation) -> bool:
@@ -204,21 +210,39 @@ def _xargs(call: Invocation) -> bool:
     marks, appends = _marks(call)
     words = call.operands or [Value(text="echo", head="echo")]
     named = _named(call)
-    counted = call.context.numbers and not (call.arguments.foreign or call.arguments.has(*_OTHERWISE))
+    plain = not (call.arguments.foreign or call.arguments.has(*_OTHERWISE))
+    counted, hashed = call.context.numbers and plain, call.context.hashes and plain
     if marks:
         call.command(
             _script(call, words, marks, named)
-            or [_filled(word, marks, _NUMBER if counted else named) for word in words]
+            or [_filled(word, marks, _NUMBER if counted else _HASH if hashed else named) for word in words]
         )
     if not appends:
         return True
-    if named is None:
-        call.command([*words, _NUMBERS if counted else _TAKEN])
-        return True
-    if not call.arguments.has("-r", "--no-run-if-empty"):
-        call.command(list(words))  # of an empty list it is started once, without a name
-    call.command([*words, named])
+    told = _told(call) if plain and not marks else None
+    if told is not None:
+        for each in told:
+            call.command([*words, *each])
+    elif named is None:
+        call.command([*words, _NUMBERS if counted else _HASHES if hashed else _TAKEN])
+    else:
+        if not call.arguments.has("-r", "--no-run-if-empty"):
+            call.command(list(words))  # of an empty list it is started once, without a name
+        call.command([*words, named])
     return True
+
+
+def _told(call: Invocation) -> list[list[Value]] | None:
+    """The words that each command gets of what the line itself feeds it; None where that is not known."""
+    context, limits = call.context, call.arguments.values("-n", "--max-args")
+    others = call.arguments.has("-L", "-l", "--max-lines", "-s", "--max-chars", "-E", "-e", "--eof", "-x", "--exit")
+    if context.stdin is None or not context.whole or context.fetched or others or not _PLAIN.fullmatch(context.stdin):
+        return None
+    found = [Value(text=text, head=text) for text in context.stdin.split()]
+    if len(found) > _MAX_TOLD or not found or any(not limit.fixed or not limit.text.isdecimal() for limit in limits):
+        return None
+    size = int(limits[-1].text) if limits else len(found)
+    return [found[at : at + size] for at in range(0, len(found), size)] if size else None
 
 
 def _script(call: Invocation, words: list[Value], marks: list[str], named: Value | None) -> list[Value] | None:
@@ -265,7 +289,9 @@ def _filled(word: Value, marks: list[str], named: Value | None) -> Value:
     if named is not None and word.text == marks[-1]:
         return named
     lead = word.text[: min(at for mark in marks if (at := word.text.find(mark)) >= 0)]
-    return Value(text=word.text, known=False, many=False, head=lead, bare=bare)
+    # a revision, and what stands behind it
+    begins = named is not None and named.revision and word.text == f"{marks[-1]}{bare}"
+    return Value(text=word.text, known=False, many=False, head=lead, bare=bare, number=begins, revision=begins)
 
 
 FINDERS: Mapping[str, Special] = MappingProxyType({"find": _find, "xargs": _xargs})

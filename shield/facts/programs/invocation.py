@@ -4,41 +4,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from types import MappingProxyType
-from typing import NamedTuple
 
-from shield.facts.place import Place
+from shield.facts.programs.above import stands_above
 from shield.facts.programs.arguments import Arguments, read_arguments
+from shield.facts.programs.context import Context
 from shield.facts.programs.leading import mention_value
 from shield.facts.programs.model import Model, Use
-from shield.facts.programs.reading import Listing, Nested, NestedKind, Reading, Value
+from shield.facts.programs.reading import Nested, NestedKind, Reading, Value
 from shield.regex import regex
 from shield.types import Access, Operation, RunsCode
 
 __all__ = ["Context", "Invocation", "Special", "read_invocation"]
-
-
-class Context(NamedTuple):
-    """Where the invocation stands. `bases`: the directories it may run in (None: anywhere). `piped`: another command
-    or a here-document feeds it; `fetched`: what feeds it came from the network; `stdin`: what feeds it, where that is a
-    constant text; `whole`: this command, and no other before it, reads that from its first byte; `opened`: the file,
-    resolved, that this command alone reads so; `names`: what feeds it is a list of names,
-    `numbers`: of integers, zero or more, apart by blanks;
-    `told`: variables of its environment that the line sets, where their values are known."""
-
-    place: Place
-    bases: tuple[str | None, ...] = (None,)
-    piped: bool = False
-    fetched: bool = False
-    stdin: str | None = None
-    whole: bool = False
-    opened: str | None = None
-    names: Listing | None = None
-    numbers: bool = False
-    told: Mapping[str, str] = MappingProxyType({})
-
-    @property
-    def base(self) -> str | None:
-        return self.bases[0] if len(self.bases) == 1 else None
 
 
 @dataclass(slots=True)
@@ -124,7 +100,7 @@ def _opens(model: Model) -> bool:
 
 def _read(call: Invocation) -> None:
     model, reading = call.model, call.reading
-    if _tells(model, call.words):
+    if _tells(model, call.words) and not _is_led(call):
         # Nothing of anybody's is read, and nothing else is done; an option before it may be more than that.
         if not reading.flags:
             reading.operations.clear()
@@ -159,6 +135,12 @@ def _read(call: Invocation) -> None:
     _operands(call, spared=spared)
 
 
+def _is_led(call: Invocation) -> bool:
+    """Whether the answer may be that of another version, which a file of the project names."""
+    names, place = call.model.led, call.context.place
+    return bool(names) and any(base is None or stands_above(place, base, names) for base in call.context.bases)
+
+
 def _tells(model: Model, words: tuple[Value, ...]) -> bool:
     """Whether the words are no more than a question: one that `tells`, behind the program or the names of subcommands,
     or `help` before names.
@@ -167,6 +149,8 @@ def _tells(model: Model, words: tuple[Value, ...]) -> bool:
     """
     if len(words) > 1 and words[0].fixed and words[0].text == "help" and "help" in model.tells:
         return all(word.fixed and _NAME.fullmatch(word.text) for word in words[1:])
+    if len(words) > 1 and model.helpful and words[-1].fixed and words[-1].text == "help":
+        return all(word.fixed and _NAME.fullmatch(word.text) for word in words)
     for word in words[:-1]:
         sub = (model.subcommands or {}).get(word.text) if word.fixed else None
         if sub is None:

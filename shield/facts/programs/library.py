@@ -21,9 +21,9 @@ from shield.types import Operation, RunsCode
 
 __all__ = ["Library", "load_models", "models"]
 
-_MODES_TEXT = "leading words digits tree steady bundle open verbs shared params response elsewhere"
+_MODES_TEXT = "leading words digits tree steady bundle open verbs shared params response elsewhere helpful"
 _MODES = frozenset(_MODES_TEXT.split())
-_TEXTS_TEXT = "does flags recursive tells helps first rest last default fewer runs_code ends asks mode special same"
+_TEXTS_TEXT = "does flags recursive tells helps led first rest last default fewer runs_code ends asks mode special same"
 _TEXTS = frozenset(_TEXTS_TEXT.split())
 _TABLES = frozenset(("values", "optional", "adds", "runs", "questions"))
 _ENTRIES = frozenset(("subcommands", "choices"))
@@ -175,6 +175,7 @@ def _model(name: str, entry: dict[str, Any], source: str, shared: Mapping[str, O
             does=_operations(entry.get("does", "")),
             options=options,
             tells=frozenset(entry.get("tells", "").split()) | helps,
+            led=frozenset(entry.get("led", "").split()),
             first=tuple(Use(use) for use in entry.get("first", "").split()),
             rest=Use(entry.get("rest", "text")),
             last=Use(entry["last"]) if "last" in entry else None,

@@ -12,6 +12,8 @@ blank-separated) to an entry:
                reads what a project may hold (plug-ins, settings that name code, a version of itself); `help` may
                stand before the names of subcommands
     helps:     the same for the program and each of its subcommands: `docker run --help`
+    led:       names of files that choose which version of the program runs, where it is started or above: with one of
+               them even a question is that version's to answer
     adds:      operations that an option adds: {"-i": write}
     runs:      what kind of code an option makes it run: {"--pre": inline}
     questions: why an option, or an operand by a pattern, leaves the rest to a person: {"--raw *secret*": it shows them}
@@ -26,8 +28,8 @@ blank-separated) to an entry:
                (the first operand is a cluster), `open` (options that are not listed, and operands, are looked
                through for paths), `verbs` (a subcommand or choice that is not listed asks), `shared` (its options hold
                after a subcommand, too), `params` (long options that are not listed take values, as `param`),
-               `response` (an operand `@FILE` stands for the words in that file), `elsewhere` (the command that it
-               runs is started on another machine, or sees another root)
+               `helpful` (`help` behind any names tells), `response` (an operand `@FILE` stands for the words in that
+               file), `elsewhere` (the command that it runs is started on another machine, or sees another root)
     special:   the name of the reader in code that completes the entry
     subcommands: entries by the first operand, with which the options before it end (unless `open`); a name with `*` is
                a pattern, the longest one counts; `same: NAME` repeats another entry of the same mapping
@@ -106,6 +108,7 @@ class Model:
     does: frozenset[Operation] = frozenset()
     options: Mapping[str, Option] = field(default_factory=lambda: NO_OPTIONS)
     tells: frozenset[str] = frozenset()
+    led: frozenset[str] = frozenset()
     first: tuple[Use, ...] = ()
     rest: Use = Use.TEXT
     last: Use | None = None
@@ -124,6 +127,7 @@ class Model:
     params: bool = False
     response: bool = False
     elsewhere: bool = False
+    helpful: bool = False
     asks: str | None = None
     guarded: Mapping[str, str] = field(default_factory=lambda: NOBODY)
     special: str | None = None

@@ -80,6 +80,8 @@ class Reading:
     spread: bool = False  # it runs in other packages of the project, too
     prints: Listing | None = None
     said: list[str] = field(default_factory=list)  # statements that are not followed, which may name files
+    # scripts that it runs for what each of these texts was proven to do
+    proven: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def caution(self) -> None:
         self.cautious = True

@@ -7,7 +7,7 @@ import re
 
 from shield.regex import regex
 
-__all__ = ["CALLS", "copied_to", "only_lists", "only_reads"]
+__all__ = ["CALLS", "NEVER", "copied_to", "only_lists", "only_reads"]
 
 _MAX_TEXT = 8_192
 _TOKEN = regex(
@@ -22,7 +22,7 @@ analyse pragma grant revoke call do exec execute copy load outfile dumpfile lock
 savepoint release listen notify import refresh cluster comment security handler install uninstall kill flush purge for
 procedure function trigger language program returning declare fetch move prepare deallocate discard
 """
-_NEVER = frozenset(_NEVER_TEXT.split())
+NEVER = frozenset(_NEVER_TEXT.split())
 # Tables of SQLite's shell that read files: `SELECT data FROM fsdir WHERE path = '…'`.
 _FILES = regex(r"\b(?:fsdir|lsdir|zipfile|archive|csv|vsv)\b", re.IGNORECASE)
 # What may stand before a parenthesis: words of the grammar, and functions that compute (SQLite, PostgreSQL, MySQL).
@@ -147,6 +147,6 @@ def _query(tokens: list[str]) -> bool:
             return False
         if word == "]" and following == "(":  # SQLite takes `[readfile]` for a name
             return False
-        if word in _NEVER and not (word == "replace" and following == "(" and index):
+        if word in NEVER and not (word == "replace" and following == "(" and index):
             return False
     return True

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from shield.facts.guards import inside
+from shield.facts.paths import resolved_roots
 from shield.facts.programs.cargo_make import cargo_make
 from shield.facts.programs.declared import cargo_alias
 from shield.facts.programs.invocation import Invocation, Special
@@ -10,6 +12,7 @@ from shield.facts.programs.library import models
 from shield.facts.programs.mention import mention
 from shield.facts.programs.project import PROJECT
 from shield.facts.programs.reading import Value
+from shield.regex import regex
 from shield.types import Access, Operation, RunsCode
 
 __all__ = ["TOOLCHAIN"]
@@ -34,9 +37,42 @@ _OUTPUT = frozenset(("-o", "-MF", "--output", "-dumpdir", "--out-dir", "-aux-inf
 _SOURCES = (".c", ".cc", ".cpp", ".cxx", ".C", ".m", ".mm", ".rs", ".s", ".S", ".i", ".ii", ".o", ".a")
 
 
+# What a compiler has defined before it reads anything: `gcc -dM -E -x c /dev/null`.
+_DEFINED = regex(
+    r"-E|-dM|-P|-x(?:c|c\+\+)|-std=[a-z0-9+:]+|-O[0-3sgz]?|-m(?:arch|cpu|tune|fpu|abi)=[\w.+-]+|-m(?:32|64|[a-z0-9.-]*sse[0-9.]*|avx[\w]*)"
+    r"|-f(?:PIC|PIE|pic|pie|openmp|exceptions|no-exceptions|no-rtti|signed-char|unsigned-char)|/dev/null"
+)
+# They say where the parts of a compiler are looked for.
+_STEERING = frozenset(("COMPILER_PATH", "GCC_EXEC_PREFIX", "LIBRARY_PATH", "CCC_OVERRIDE_OPTIONS"))
+
+
+def _only_defines(call: Invocation) -> bool:
+    """Whether it only tells what is defined: of no file, by the parts that belong to it."""
+    words = list(call.words)
+    place = call.context.place
+    named = {**place.env, **call.context.told}
+    folders = named.get("PATH", "").split(":")
+    if _STEERING & named.keys() or not all(
+        each.startswith("/") and not inside(each, resolved_roots(place)) for each in folders
+    ):
+        return False
+    texts = [word.text if word.fixed else "" for word in words]
+    while "-x" in texts:
+        at = texts.index("-x")
+        if texts[at + 1 : at + 2] not in (["c"], ["c++"]):
+            return False
+        texts[at : at + 2] = []
+    told = {"-E", "-dM"} <= set(texts) and all(_DEFINED.fullmatch(text) for text in texts)
+    return told and "/dev/null" in texts
+
+
 def _compiler(call: Invocation) -> bool:
     """Compilers read sources and write objects; plug-ins, wrappers and response files run or hide more."""
     reading, words = call.reading, list(call.words)
+    if _only_defines(call):
+        reading.runs = RunsCode.NONE
+        reading.operations = {Operation.READ}
+        return True
     if words and all(word.fixed and word.text in ("--version", "-V", "-dumpversion", "-dumpmachine") for word in words):
         return True
     reading.operations |= {Operation.READ, Operation.WRITE}

@@ -1,13 +1,9 @@
 """Programs led by a file of the project, which they look for where they run and in every directory above."""
 
-import posixpath
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from shield.facts.filesystem import FileSystemUnknownError
-from shield.facts.guards import inside
-from shield.facts.paths import resolved_roots
-from shield.facts.place import Place
+from shield.facts.programs.above import stands_above
 from shield.facts.programs.invocation import Invocation, Special
 from shield.facts.programs.model import Use
 from shield.types import RunsCode
@@ -50,24 +46,9 @@ def _rustup(call: Invocation) -> bool:
 
 
 def _led(call: Invocation, names: tuple[str, ...]) -> bool:
-    """Whether such a file may be there. What lies in the user's home is their own."""
+    """Whether such a file may be there."""
     place = call.context.place
-    return any(base is None or _above(place, base, names) for base in call.context.bases)
-
-
-def _above(place: Place, base: str, names: tuple[str, ...]) -> bool:
-    own = "" if inside(place.home, resolved_roots(place)) else place.home
-    folder = base
-    while True:
-        try:
-            found = any(place.files.lstat(posixpath.join(folder, name)) is not None for name in names)
-        except FileSystemUnknownError:
-            found = True
-        if found and folder != own:
-            return True
-        if folder == "/":
-            return False
-        folder = posixpath.dirname(folder)
+    return any(base is None or stands_above(place, base, names) for base in call.context.bases)
 
 
 UPWARD: Mapping[str, Special] = MappingProxyType({"rustup": _rustup, "searcher": _searcher})

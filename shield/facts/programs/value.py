@@ -42,6 +42,7 @@ class Value(NamedTuple):
     numbers: bool = False  # any number of words, each an integer of unknown value, zero or more: `$(pgrep x)`
     fresh: str = ""
     lost: "Lost | None" = None
+    revision: bool = False  # it begins with one that git printed, and all behind that is known: `"$c:src/a.py"`
     sample: str = ""  # the text with zeros for some digits, which are all that is not known of its last component
 
     @property

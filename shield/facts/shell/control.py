@@ -26,11 +26,11 @@ from shield.facts.shell.grammar.script import (
     Word,
 )
 from shield.facts.shell.items import MAX_UNROLLED, Items
-from shield.facts.shell.lines import line_variable, takes_nul
+from shield.facts.shell.lines import line_variable, read_variable, takes_nul
 from shield.facts.shell.lost import told_condition
 from shield.facts.shell.named import is_plain, secret_in
 from shield.facts.shell.state import State, join
-from shield.facts.shell.variables import Content, Matching, Secret
+from shield.facts.shell.variables import Content, Matching, Number, Secret, Token
 
 __all__ = ["Control"]
 
@@ -48,7 +48,16 @@ class Control:
         """Follow one compound command. Where its redirections fail nothing of it runs."""
         if frame.whole and isinstance(node, Loop) and frame.names is not None:
             return self._lines(node, frame.names, state, frame._replace(whole=False, opened=None))
-        frame = frame._replace(whole=False, opened=None)
+        told: Content = (
+            Token(maybe=True, revision=True)
+            if frame.hashes
+            else Number(natural=True, maybe=True)
+            if frame.numbers
+            else None
+        )
+        frame = frame._replace(whole=False, opened=None, numbers=False, hashes=False)
+        if told is not None and isinstance(node, Loop) and (variable := read_variable(node)) is not None:
+            return self._told_lines(node, variable, told, state, frame)
         if isinstance(node, Loop) and (process := _fed_by(node)) is not None:
             return self._fed_lines(node, process, state, frame)
         if isinstance(node, Function | Coprocess) or not node.redirects:
@@ -171,6 +180,12 @@ class Control:
             return self._loop(node, state, frame)
         tame = split_up(names, place, state.bases) is not None
         item = Matching(value._replace(many=False, unset=None), state.bases, tame=tame)
+        return self._told_lines(node, variable, item, state, frame)
+
+    def _told_lines(self, node: Loop, variable: str, item: Content, state: State, frame: Frame) -> Done:
+        """A loop over lines, each of which is `item`; of a hash or a number a part is one, too."""
+        if state.functions or state.searched or not state.split:
+            return self._loop(node, state, frame)
 
         def once(start: State, jumps: Jumps) -> tuple[State | None, State | None]:
             inner = frame._replace(loop=jumps)

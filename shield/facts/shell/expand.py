@@ -10,7 +10,7 @@ from shield.facts.shell.grammar.script import LITERAL, Part, PartKind, Word
 from shield.facts.shell.named import is_all
 from shield.facts.shell.state import State
 from shield.facts.shell.tilde import Mode, untilded
-from shield.facts.shell.variables import Fresh, Listed, Matching, Number, Secret, Token
+from shield.facts.shell.variables import Fresh, Hashes, Listed, Matching, Number, Secret, Token
 from shield.regex import regex
 
 __all__ = ["expand"]
@@ -18,7 +18,7 @@ __all__ = ["expand"]
 _LIVELY = regex(r"[~*?\[\\{]")
 _ACTIVE = regex(r"[ \t\n*?\[]")
 _PLAIN = regex(r"[\w./:%,+@=-]+\Z", re.ASCII)
-_ZERO = "0"  # any integer that is not negative
+_ZERO = Token(form="0")  # any integer that is not negative
 _DEFAULTS = frozenset((":-", "-"))
 _EMPTY = Part(LITERAL, "", True)
 _KEEPING_EMPTY = frozenset(("", ":", "?", ":?", "#", "##", "%", "%%", "/", "//", "^", "^^", ",", ",,"))
@@ -61,6 +61,14 @@ def _expanded(word: Word, state: State, shell: Shell) -> list[Value]:
     return fields.values()
 
 
+def _hashes(found: Hashes, source: str, fields: Fields, *, quoted: bool) -> None:
+    """Any number of hashes: words of their own, or one with newlines in it."""
+    if quoted:
+        fields.number(source, natural=True, quoted=True, maybe=found.maybe)
+    else:
+        fields.entries(Value(text=source, known=False, many=True, bare="", number=True, revision=True))
+
+
 def _piece(part: Part, state: State, shell: Shell, fields: Fields) -> None:
     """One expansion within a word."""
     if part.kind is PartKind.PROCESS:
@@ -77,21 +85,15 @@ def _piece(part: Part, state: State, shell: Shell, fields: Fields) -> None:
     elif isinstance(found, Fresh) and (part.quoted or (state.split and not _ACTIVE.search(found.path))):
         fields.fresh(found, source, quoted=part.quoted)
     elif isinstance(found, Number) and not found.several and (state.split or part.quoted):
-        fields.number(source, natural=found.natural, quoted=part.quoted, maybe=found.maybe, integer=True, form=_ZERO)
+        fields.number(source, natural=found.natural, quoted=part.quoted, maybe=found.maybe, integer=True, seen=_ZERO)
     elif isinstance(found, Number) and found.natural and part.quoted:
         fields.number(source, natural=True, quoted=True, maybe=found.maybe)
     elif isinstance(found, Number) and found.natural and state.split:
         fields.entries(Value(text=source, known=False, many=True, numbers=True))
+    elif isinstance(found, Hashes) and (part.quoted or state.split):
+        _hashes(found, source, fields, quoted=part.quoted)
     elif isinstance(found, Token) and (part.quoted or (state.split and not found.blank)):
-        fields.number(
-            source,
-            natural=True,
-            quoted=part.quoted,
-            maybe=found.maybe,
-            head=found.head,
-            form=found.form,
-            bare=found.bare,
-        )
+        fields.number(source, natural=True, quoted=part.quoted, maybe=found.maybe, seen=found)
     elif isinstance(found, Matching) and found.bases == state.bases and (part.quoted or (found.tame and state.split)):
         fields.value(found.value, quoted=True)
     elif isinstance(found, Secret):

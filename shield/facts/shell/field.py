@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from shield.facts.programs.reading import Lost, Value
 from shield.facts.shell.shaped import within_folder
-from shield.facts.shell.variables import Fresh
+from shield.facts.shell.variables import Fresh, Token
 from shield.regex import regex
 
 __all__ = ["Fields", "escaped"]
@@ -14,6 +14,7 @@ __all__ = ["Fields", "escaped"]
 _ACTIVE = regex(r"[*?\[\\]")
 _BLANKS = regex(r"[ \t\n]+")
 _OPTION = regex(r"-[A-Za-z0-9\-]*=?\Z")
+_UNSEEN = Token()
 
 
 def escaped(text: str) -> str:
@@ -42,6 +43,7 @@ class _Field:
     fleeting: bool = False  # a part of it may come to nothing
     counted: bool = True  # every part that is not known is an integer, and none begins the word with a dash
     pipe: bool = False
+    revision: bool = False  # the first part is a revision that git printed, and no other is unknown
     sample: list[str] | None = field(default_factory=list)  # what it may be; None: that is not known
     whole: Value | None = None  # the field is this value and nothing else
 
@@ -65,7 +67,9 @@ class _Field:
         # what it begins with is no dash
         number = self.leading and not self.many and not (self.fleeting and bare.startswith("-"))
         if number and self.fleeting and not self.solid:
-            return Value(text=text, known=False, many=True, head=head, bare=bare, number=True, unset=())
+            return Value(
+                text=text, known=False, many=True, head=head, bare=bare, number=True, unset=(), revision=self.revision
+            )
         unset = None if self.foreign else self._without(globs=globs)
         digits = self.counted and not self.many and not self.fleeting
         sample = "" if self.many or self.sample is None else within_folder(head, "".join(self.sample))
@@ -79,6 +83,7 @@ class _Field:
             unset=unset,
             digits=digits,
             sample=sample,
+            revision=self.revision,
         )
 
     def take(self, text: str) -> None:
@@ -169,7 +174,7 @@ class Fields:
         here.bare.append(seen)
         if here.known:
             here.head.append(seen)
-        here.known = here.counted = False
+        here.known = here.counted = here.revision = False
         here.sample = None
         here.present = here.foreign = True
         here.many |= not quoted
@@ -181,7 +186,7 @@ class Fields:
             self._without.missing(source, quoted=quoted, listed=listed, otherwise=otherwise)
         here = self._open
         here.text.append(source)
-        here.known = here.counted = False
+        here.known = here.counted = here.revision = False
         here.sample = None
         here.present = True
         here.many |= listed or not quoted
@@ -191,32 +196,21 @@ class Fields:
             here.pattern.append(escaped(otherwise))
 
     def number(
-        self,
-        source: str,
-        *,
-        natural: bool,
-        quoted: bool,
-        maybe: bool,
-        head: str = "",
-        integer: bool = False,
-        form: str = "",
-        bare: str = "",
+        self, source: str, *, natural: bool, quoted: bool, maybe: bool, integer: bool = False, seen: Token = _UNSEEN
     ) -> None:
-        """An integer of unknown value, or a text that begins with `head` and, if it is `natural`, with no dash.
-        `maybe`: or nothing; the word is none then, unless it is `quoted`. `integer`: it surely is one. `form`: the text
-        with zeros for its digits, where nothing else of it is not known, `bare`: without those."""
+        """An integer of unknown value, or a text that begins as `seen` says and, if it is `natural`, with no dash.
+        `maybe`: or nothing; the word is none then, unless it is `quoted`. `integer`: it surely is one."""
         if self._without is not None:
-            self._without.number(
-                source, natural=natural, quoted=quoted, maybe=maybe, head=head, integer=integer, form=form, bare=bare
-            )
+            self._without.number(source, natural=natural, quoted=quoted, maybe=maybe, integer=integer, seen=seen)
         here = self._open
+        here.revision = seen.revision and not any(here.text)
         here.counted &= integer and (natural or any(here.text))
         here.leading = here.leading or (natural and here.known and not any(here.text))
-        here.sample = [*here.sample, form] if here.sample is not None and form and natural else None
+        here.sample = [*here.sample, seen.form] if here.sample is not None and seen.form and natural else None
         here.text.append(source)
-        here.bare.append(bare or head)
+        here.bare.append(seen.bare or seen.head)
         if here.known:
-            here.head.append(head)
+            here.head.append(seen.head)
         here.known = False
         here.present = here.foreign = True
         here.fleeting |= maybe
@@ -229,7 +223,7 @@ class Fields:
         here = self._open
         here.pipe = here.known
         here.text.append(source)
-        here.known = here.counted = False
+        here.known = here.counted = here.revision = False
         here.sample = None
         here.present = here.foreign = True
 
@@ -243,14 +237,14 @@ class Fields:
             self.expanded(value.text, quoted=quoted)
             return
         if value.number:
+            plain = value.revision and value.bare == ""
             self.number(
                 value.text,
                 natural=True,
                 quoted=quoted and not value.many,
                 maybe=value.many,
-                head=value.head,
                 integer=value.digits and not value.head,
-                form=value.sample,
+                seen=Token(value.head, form=value.sample, revision=plain),
             )
             return
         self.unknown(value.text, quoted=quoted and not value.many)

@@ -1,11 +1,12 @@
 """Where a command stands in its line, and how control leaves it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from shield.facts.place import Place
+from shield.facts.programs.context import told_nothing
 from shield.facts.programs.reading import Listing, Reading, Value
 from shield.facts.shell.content import Shell
 from shield.facts.shell.grammar.script import Command, Part, RedirectNode, Script, Word
@@ -36,10 +37,11 @@ class Jumps:
 class Frame(NamedTuple):
     """What feeds a command, what wraps it, how deep it is. `fed`: the constant text on its standard input, where that
     is known; `opened`: the file that it is, resolved; `names`: the names of files that are listed there; `numbers`:
-    integers are, zero or more; `whole`: no other command reads of it. `functions`: whether a name may be a function.
+    integers are, zero or more, `hashes`: names of commits;
+    `whole`: no other command reads of it. `functions`: whether a name may be a function.
     `calls`: the functions that it is in; `told`: what the line sets that it may have in its environment, where that is
     known. `lost`: something was not made that its words name. `tried`: what fails in it does not end the shell.
-    `beside`: it is in a subshell."""
+    `beside`: it is in a subshell. `dictated`: the texts that the line has put into the file at a resolved path."""
 
     via: tuple[str, ...] = ()
     depth: int = 0
@@ -53,6 +55,7 @@ class Frame(NamedTuple):
     whole: bool = False
     names: Listing | None = None
     numbers: bool = False
+    hashes: bool = False
     loop: Jumps | None = None
     body: Jumps | None = None
     calls: tuple[str, ...] = ()
@@ -60,6 +63,7 @@ class Frame(NamedTuple):
     lost: bool = False
     tried: bool = False
     beside: bool = False
+    dictated: Callable[[str], tuple[str, ...]] = told_nothing
 
     def apart(self) -> "Frame":
         """In a subshell: no jump leaves it."""

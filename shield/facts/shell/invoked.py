@@ -190,7 +190,9 @@ def _read(called: Called, words: tuple[Value, ...], place: Place, state: State, 
         opened=frame.opened if frame.whole else None,
         names=frame.names if frame.whole else None,
         numbers=frame.numbers and frame.whole,
+        hashes=frame.hashes and frame.whole,
         told=frame.told,
+        dictated=frame.dictated,
     )
     if model is not None:
         reading = read_invocation(name, model, words, context, _ALL_SPECIALS)

@@ -10,7 +10,7 @@ from shield.facts.shell.glob import superset
 from shield.facts.shell.grammar.script import For, PartKind
 from shield.facts.shell.named import fresh_of, secret_in
 from shield.facts.shell.state import State
-from shield.facts.shell.variables import Content, Matching, Number
+from shield.facts.shell.variables import Content, Hashes, Matching, Number, Token
 from shield.types import Access
 
 __all__ = ["MAX_UNROLLED", "Items"]
@@ -19,7 +19,7 @@ __all__ = ["MAX_UNROLLED", "Items"]
 _Item = tuple[Content, bool]
 
 # More words, or names that a pattern stands for, are not followed one by one.
-MAX_UNROLLED = 16
+MAX_UNROLLED = 24
 
 
 class Items:
@@ -47,7 +47,12 @@ class Items:
                 items = None
             elif single:
                 common = content(word[0], state, self._walk.shell(frame))
-                number = Number(natural=common.natural) if isinstance(common, Number) and state.split else None
+                row = common.row if isinstance(common, Number) and state.split else ()
+                if 0 < len(row) <= MAX_UNROLLED:
+                    found.extend((text, True) for text in row)
+                    continue
+                number: Content = Number(natural=common.natural) if isinstance(common, Number) and state.split else None
+                number = Token(revision=True) if isinstance(common, Hashes) and state.split else number
                 common = number or (self._walk.entry(word[0], state) if common is None else None)
                 items = None
             else:

@@ -39,7 +39,7 @@ from shield.facts.shell.state import State, join
 from shield.facts.shell.tilde import Mode
 from shield.facts.shell.touched import rewritten
 from shield.facts.shell.traps import Trap, behind, later, marks
-from shield.facts.shell.variables import OWN_VARIABLES, Content, Number
+from shield.facts.shell.variables import OWN_VARIABLES, Content, Hashes, Number
 from shield.types import CommandFact, Operation, PathFact
 
 __all__ = ["Line"]
@@ -107,7 +107,7 @@ class Line:
         cwd = self.place.cwd
         linked = cwd is not None and resolve_path(cwd, self.place, base=None, expand_tilde=False).path != cwd
         state = State(variables, (cwd,), linked, self._record.doubts)
-        frame = Frame(piped=self._stdin is not None)
+        frame = Frame(piped=self._stdin is not None, dictated=self._record.dictated.texts)
         self.been(state)
         try:
             self.text(text, state, frame)
@@ -115,7 +115,7 @@ class Line:
         except TooMuchError as error:
             self.doubt(str(error))
         self._record.ended()
-        self.unknown.extend(rewritten(self.paths, self.commands))
+        self.unknown.extend(rewritten(self.paths, self.commands, self._record.dictated.settles))
 
     def _follow_traps(self, frame: Frame) -> None:
         """What is trapped runs at some time: with any values of what the line changes, wherever the shell has been."""
@@ -221,7 +221,7 @@ class Line:
             done = self.command(pipeline.stages[0], state, inside)
             return Done(done.failure, done.success) if pipeline.negated else done
         commands = self._record.commands
-        inner = frame.apart()._replace(whole=False, opened=None, names=None, numbers=False)
+        inner = frame.apart()._replace(whole=False, opened=None, names=None, numbers=False, hashes=False)
         output: Content = None
         for stage, following in zip_longest(pipeline.stages, pipeline.stages[1:]):
             seen = len(commands)
@@ -239,6 +239,7 @@ class Line:
                 whole=reads_nothing_else(following) or line_variable(following) is not None,
                 names=names,
                 numbers=isinstance(output, Number) and output.natural,
+                hashes=isinstance(output, Hashes),
             )
         return Done(state, state)
 

@@ -20,7 +20,7 @@ from shield.facts.shell.grammar.script import (
 )
 from shield.regex import regex
 
-__all__ = ["line_variable", "takes_nul"]
+__all__ = ["line_variable", "read_variable", "takes_nul"]
 
 _NAME = regex(r"[A-Za-z_]\w*", re.ASCII)
 _ALONE = frozenset((":", "[", "basename", "dirname", "echo", "false", "printf", "test", "true"))
@@ -48,10 +48,17 @@ _FED = ("--stdin", "--contents", "--no-index", "/dev/", "/proc/")  # by which it
 
 def line_variable(node: Command) -> str | None:
     """The variable that becomes each line in turn; None where the loop is another, or may read more than that."""
+    name = read_variable(node)
+    if name is None or not isinstance(node, Loop):
+        return None
+    return name if all(_leaves_alone(each, name) for each in _commands(node.body)) else None
+
+
+def read_variable(node: Command) -> str | None:
+    """The variable that becomes each line in turn, or what other commands of the loop leave of one."""
     if not isinstance(node, Loop) or node.until or node.redirects:
         return None
-    name = _read(node)
-    return name if name is not None and all(_leaves_alone(each, name) for each in _commands(node.body)) else None
+    return _read(node)
 
 
 def takes_nul(node: Loop) -> bool:

@@ -4,7 +4,7 @@ import posixpath
 import re
 
 from shield.facts.shell.shaped import form_of_date
-from shield.facts.shell.variables import Content, Number, Token
+from shield.facts.shell.variables import Content, Hashes, Number, Token
 from shield.regex import regex
 from shield.types import CommandFact, Dynamic, Origin, RunsCode
 
@@ -15,6 +15,7 @@ _OURS = (Origin.SYSTEM, Origin.BUILTIN, Origin.USER)
 _NATURAL = Number(natural=True, maybe=True)
 _SEVERAL = Number(natural=True, several=True, maybe=True)
 _TOKEN = Token(maybe=True)
+_REVISION_NAME = Token(maybe=True, revision=True)
 _PATH = Token(blank=True, maybe=True)
 _BLANK = regex(r"[\s*?\[\\]")
 _WORD = regex(r"[A-Za-z0-9_.+][A-Za-z0-9_.+-]*\Z")
@@ -34,10 +35,22 @@ _THINS = {
     "sort": regex(r"(?:-[nru]+)?"),
     "uniq": regex(r""),
 }
+_COUNT = regex(r"-?(?:0|[1-9][0-9]{0,5})")
+_MAX_ROW = 64
 _COUNTING = frozenset((("-l",), ("-c",), ("-w",), ("-m",)))
 _COUNTS = frozenset(("-c", "-ci", "-ic", "-cE", "-cF", "-Ec", "-Fc"))
 _REVISION = regex(r"[A-Za-z0-9@][A-Za-z0-9_./@{}~^-]*\Z")
 _REVISIONS = frozenset(("--short", "--verify", "--abbrev-ref", "--quiet", "-q"))
+_CONTAINERS = regex(r"(?:compose )?ps (?:-[al]*q[al]*|-[al]+ -q|-q -[al]+|--quiet)(?: [a-z0-9][a-z0-9_-]*)?")
+_RANGE = regex(r"[A-Za-z0-9@^][A-Za-z0-9_./@{}~^-]*\Z")
+_HASH_FORMS = frozenset(
+    f"--{name}={form}" for name in ("format", "pretty") for form in ("%H", "%h", "format:%H", "format:%h")
+)
+# Which commits, and in which order.
+_NARROWS = regex(
+    r"-n|-[0-9]+|--(?:all|branches|tags|remotes|reverse|no-merges|merges|first-parent|topo-order|date-order|no-walk|follow)"
+    r"|--(?:max-count|skip|since|after|until|before|author|grep|max-parents|min-parents|diff-filter)=[\w .:@/+-]*"
+)
 _STAT = frozenset(("%s", "%Y", "%X", "%Z", "%a", "%u", "%g", "%h", "%i"))
 
 
@@ -69,12 +82,14 @@ def thinned(content: Content, command: CommandFact) -> Content:
     known = command.origin in _OURS and command.runs_code is RunsCode.NONE and command.dynamic is Dynamic.NONE
     form = _THINS.get(command.name)
     words = " ".join(command.argv[1:])
-    if not isinstance(content, Number) or not known or command.assignments or command.redirects:
+    if not isinstance(content, Number | Hashes) or not known or command.assignments or command.redirects:
         return None
     if form is None or not form.fullmatch(words):
         return None
+    if isinstance(content, Hashes):
+        return content
     one = command.name in ("head", "tail") and words.lstrip("-n ") == "1"
-    return content._replace(several=content.several and not one, maybe=True)
+    return content._replace(several=content.several and not one, maybe=True, row=())
 
 
 def text_of(name: str, words: tuple[str, ...]) -> str | None:
@@ -107,7 +122,7 @@ def _counted(name: str, words: tuple[str, ...]) -> Number | None:
         case "stat", ("-c", form, _) if form in _STAT:
             return _NATURAL
         case "seq", _ if words and all(word.lstrip("-").isdigit() for word in words):
-            return Number(natural=not any(word.startswith("-") for word in words), several=True)
+            return Number(natural=not any(word.startswith("-") for word in words), several=True, row=_row(words))
         case "grep", (option, *rest) if option in _COUNTS and len(rest) in (1, 2):
             # of several files it prints the names, too
             return None if any(word.startswith("-") for word in rest) else _NATURAL
@@ -126,7 +141,17 @@ def _counted(name: str, words: tuple[str, ...]) -> Number | None:
     return None
 
 
-def _named(name: str, words: tuple[str, ...], path: Content) -> Token | None:
+def _row(words: tuple[str, ...]) -> tuple[str, ...]:
+    """What seq(1) counts, where that is little; a step of zero and what is out of order it prints nothing for."""
+    if len(words) > 3 or not all(_COUNT.fullmatch(word) for word in words):
+        return ()
+    first, step, last = (1, 1, int(words[0])) if len(words) == 1 else (int(words[0]), 1, int(words[-1]))
+    step = int(words[1]) if len(words) == 3 else step
+    row = range(first, last + (1 if step > 0 else -1), step) if step else range(0)
+    return tuple(map(str, row)) if len(row) <= _MAX_ROW else ()
+
+
+def _named(name: str, words: tuple[str, ...], path: Content) -> Token | Hashes | None:
     """Programs that print one line that surely begins with no dash."""
     match name, words:
         case ("whoami" | "logname" | "hostname" | "arch", ()) | ("uname", ()):
@@ -148,10 +173,12 @@ def _named(name: str, words: tuple[str, ...], path: Content) -> Token | None:
             return _PATH
         case "mktemp", () | ("-d",):
             return _PATH
+        case (("docker" | "podman" | "nerdctl"), _) if _CONTAINERS.fullmatch(" ".join(words)):
+            return Hashes()
         case "git", _:
             if words in (("rev-parse", "--show-toplevel"), ("rev-parse", "--git-dir")):
                 return _PATH
-            return _TOKEN if _names_commit(words) else None
+            return _REVISION_NAME if _names_commit(words) else Hashes() if _lists_commits(words) else None
     return None
 
 
@@ -184,3 +211,20 @@ def _names_commit(words: tuple[str, ...]) -> bool:
             revisions = rest[: rest.index("--")] if "--" in rest else rest
             return len(revisions) <= 1 and all(_REVISION.match(word) for word in revisions)
     return False
+
+
+def _lists_commits(words: tuple[str, ...]) -> bool:
+    """Whether git prints hashes and nothing else. Names of tags are none: one may be called like an option."""
+    match words:
+        case ("rev-list", *rest):
+            pass
+        case ("log", *rest) if _HASH_FORMS.intersection(rest):
+            rest = [word for word in rest if word not in _HASH_FORMS]
+        case _:
+            return False
+    if "--" in rest:
+        rest = rest[: rest.index("--")]
+    narrows = [word for word in rest if word.startswith("-")]
+    return all(_NARROWS.fullmatch(word) for word in narrows) and all(
+        _RANGE.match(word) or word.isdigit() for word in rest if not word.startswith("-")
+    )

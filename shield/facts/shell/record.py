@@ -8,6 +8,7 @@ from types import MappingProxyType
 from shield.facts.hosts import host_fact
 from shield.facts.place import Place
 from shield.facts.programs.reading import Listing, Reading
+from shield.facts.shell.dictated import Dictated
 from shield.facts.shell.frame import Call, Frame
 from shield.facts.shell.fresh import FreshNames
 from shield.facts.shell.led import Led
@@ -51,6 +52,7 @@ class Record:
         self.doubts: list[str] = []
         self.touched = Touched()
         self.led = Led(place)
+        self.dictated = Dictated()
         self.shapes = Shapes()
         self.dashed: set[str] = set()  # directories in which the line makes names that begin with a dash
         self.listing: Listing | None = None  # what the newest command prints
@@ -109,6 +111,9 @@ class Record:
         first = len(self.paths)
         self._take(reading, source, state, frame)
         self.led.note(self.commands[-1].name, self.paths[first:])
+        self.dictated.note(call, self.commands[-1], self.paths[first:], source)
+        for path, texts in reading.proven.items():
+            self.dictated.prove(source, path, texts)
 
     def _take(self, reading: Reading, source: str, state: State, frame: Frame) -> None:
         self.listing = reading.prints

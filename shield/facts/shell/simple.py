@@ -81,7 +81,9 @@ class Simples:
             if fed.stdin:
                 opened = self._opened(fed, state)
                 whole = (fed.text is not None or opened is not None) and reads_nothing_else(node)
-                frame = frame._replace(piped=True, fed=fed.text, opened=opened, whole=whole, names=None, numbers=False)
+                frame = frame._replace(
+                    piped=True, fed=fed.text, opened=opened, whole=whole, names=None, numbers=False, hashes=False
+                )
         if not node.assignments and words:
             return proven(node, state, self._called(Call(words, given=given, fed=fed), state, frame))
         contents, shown = self._contents(node, state, frame)

@@ -4,7 +4,7 @@ Facts are taken before anything runs. `mv a b && cat b/link` reads through a lin
 """
 
 import posixpath
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from shield.facts.programs.deciding import LED, decides
 from shield.facts.programs.python.alone import may_shadow
@@ -53,10 +53,15 @@ class Touched:
         return None
 
 
-def rewritten(facts: Sequence[PathFact], commands: Sequence[CommandFact] = ()) -> list[str]:
+def rewritten(
+    facts: Sequence[PathFact],
+    commands: Sequence[CommandFact] = (),
+    settles: Callable[[PathFact, PathFact], bool] = lambda _other, _fact: False,
+) -> list[str]:
     """Files whose content decides what a command runs, and which another command of the line may change before it.
 
-    `commands` are those that the `source` of the facts counts.
+    `commands` are those that the `source` of the facts counts. `settles`: whether a change of what a fact runs is
+    known, and harmless.
     """
     if not any(fact.access in _CHANGING for fact in facts):
         return []
@@ -68,7 +73,11 @@ def rewritten(facts: Sequence[PathFact], commands: Sequence[CommandFact] = ()) -
     found = [
         fact.raw
         for fact in used
-        if any(_changes(other, fact, sources) for other in changed if other.source != fact.source)
+        if any(
+            _changes(other, fact, sources) and not settles(other, fact)
+            for other in changed
+            if other.source != fact.source
+        )
         or any(_namesake(other, fact) for other in unplaced if other.source != fact.source)
     ]
     if not changed:

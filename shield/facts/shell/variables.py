@@ -14,6 +14,7 @@ __all__ = [
     "Choice",
     "Content",
     "Fresh",
+    "Hashes",
     "Keyed",
     "Listed",
     "Matching",
@@ -39,24 +40,34 @@ OWN_VARIABLES = frozenset(_OWN_VARIABLES_TEXT.split()) | CONFINED_NAMES  # of a 
 
 class Number(NamedTuple):
     """An integer of unknown value. `natural`: zero or more. `several`: any number of them, apart by blanks. `maybe`: or
-    the empty text, as what printed it may have failed."""
+    the empty text, as what printed it may have failed. `row`: of several, which they are, in order, where that is known
+    and they are few."""
 
     natural: bool = False
     several: bool = False
     maybe: bool = False
+    row: tuple[str, ...] = ()
 
 
 class Token(NamedTuple):
     """A text of which the `head` is known, and that it begins with no dash: the name of a commit. `blank`: it may hold
     blanks or what makes a pattern, so that it is one word only where it is quoted. `maybe`: or the empty text. `form`:
     the text with zeros for all digits that are not known, where nothing else of it is not; `bare`: the text without
-    those, where that is more than `head`."""
+    those, where that is more than `head`. `revision`: git printed it, for one of a repository."""
 
     head: str = ""
     blank: bool = False
     maybe: bool = False
     form: str = ""
     bare: str = ""
+    revision: bool = False
+
+
+class Hashes(NamedTuple):
+    """Any number of names of commits, trees or files by their hashes, apart by newlines: each begins with no dash, and
+    holds neither a blank nor what makes a pattern. `maybe`: or none, as what prints them may fail."""
+
+    maybe: bool = True
 
 
 class Fresh(NamedTuple):
@@ -107,7 +118,7 @@ class Attribute(Enum):
 
 
 # What a variable holds; None is not known (that it is unset among the rest).
-Content = str | Number | Token | Fresh | Secret | Choice | Listed | Keyed | Matching | None
+Content = str | Number | Token | Hashes | Fresh | Secret | Choice | Listed | Keyed | Matching | None
 
 
 def known_texts(content: Content) -> tuple[str, ...] | None:

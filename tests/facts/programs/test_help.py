@@ -134,10 +134,14 @@ SANDBOXED = [
     "flask --help",
     "rails --help",
     "cargo build --help",
-    "go help build",
     "npm run build --help",
 ]
 ALLOWED = [
+    "go help build",
+    "cargo --help",
+    "dotnet -h",
+    "aws s3 help",
+    "aws ec2 describe-instances help",
     "ssh --help",
     "ssh -V",
     "npx --help",
@@ -183,6 +187,22 @@ def test_what_runs_the_project_first_needs_a_sandbox(line):
 @pytest.mark.parametrize("line", ALLOWED)
 def test_a_question_goes_ahead_without_a_sandbox(line):
     assert reading_policy(line, FILES, confined=False) == "ALLOW"
+
+
+@pytest.mark.parametrize("where", ["", "/"])
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("go help build", "go.mod"),
+        ("go -h", "go.work"),
+        ("cargo --help", "rust-toolchain"),
+        ("cargo -h", "rust-toolchain.toml"),
+        ("dotnet --help", "global.json"),
+    ],
+)
+def test_a_file_of_the_project_or_above_it_may_choose_who_answers(line, name, where):
+    assert reading_policy(line, FILES | {f"{where}{name}": text("x")}, confined=False) != "ALLOW"
+    assert reading_policy(f"cd $X; {line}", FILES, confined=False) != "ALLOW"
 
 
 def test_a_setting_of_the_repository_may_start_what_shows_the_usage():

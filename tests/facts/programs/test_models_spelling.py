@@ -19,6 +19,7 @@ _PLAIN = tuple(
         if (model := models()[names[0]]).options
         and not (model.leading or model.words or model.bundle or model.open or model.params or model.subcommands)
         and model.special not in _OWN_WORDS
+        and names[0] != "tree"  # it goes on behind a letter with a value, and takes that from the words after
         and not model.choices
     )
 )

@@ -31,12 +31,39 @@ COMPUTES = [
     "import datetime, zoneinfo; print(datetime.datetime.now(zoneinfo.ZoneInfo('Europe/Berlin')))",
     "import xml.etree.ElementTree as E; print(E.parse('c.xml').getroot().attrib)",
     "import shutil; print(shutil.which('ruff'))",
+    "import importlib.metadata as m; d = m.distribution('x'); print(d.version, d.requires, len(d.files or []))",
+    (
+        "import glob, hashlib, zipfile\nfor name in glob.glob('dist/*.whl'):\n with zipfile.ZipFile(name) as z:\n"
+        "  for n in z.namelist():\n   print(n, hashlib.new('sha256', z.read(n)).hexdigest())"
+    ),
 ]
 LOOKS_AT_DATA = [
     "import pandas as pd; df = pd.read_csv('data.csv'); print(df.shape, df.columns.tolist(), df.head()); print(df.dtypes)",
     "import pandas as pd; print(pd.read_csv('data.csv', sep=';').groupby('a')['b'].mean().to_string(index=False))",
     "import numpy as np; print(np.arange(10).reshape(2, 5).sum(axis=0), np.random.rand(3), np.linalg.norm([1, 2]))",
     "import numpy; print(numpy.__version__)",
+    (
+        "import pandas as pd\na = pd.read_csv('data.csv', parse_dates=['day'])\nb = a.merge(a, on='id', suffixes=('', '_b'))\n"
+        "print(b.id.duplicated().sum(), b.groupby(b.day.dt.to_period('M')).amount.sum().tail(6), b[b.amount > 3].shape)"
+    ),
+    "import pandas as pd; print(pd.read_excel('data.xlsx', sheet_name='a').groupby('k').agg({'n': 'sum', 'm': ['min', 'max']}))",
+    "import pandas as pd; print(pd.read_csv('data.csv').groupby('k').agg(total=('n', 'sum'), many=('n', 'count')))",
+    "import pandas as pd; d = pd.read_csv('data.csv'); d['x'] = d['a'].apply(lambda v: v.strip().lower()); print(d)",
+    "import openpyxl\nw = openpyxl.load_workbook('data.xlsx', read_only=True)\nfor s in w:\n print(s.title, [c.value for c in s[1]])",
+    "import duckdb; c = duckdb.connect('a.duckdb', read_only=True); print(c.sql('select count(*) from t').fetchall())",
+    "import duckdb; print(duckdb.sql(\"select * from 'data.csv' limit 3\"))",
+    "import torch; print(torch.__version__, torch.cuda.is_available(), torch.cuda.device_count())",
+    "import torch; s = torch.load('a.pt', map_location='cpu', weights_only=True); print({k: v.shape for k, v in s.items()})",
+]
+WRITES_DATA = [
+    "import pandas as pd; pd.read_excel('data.xlsx').to_csv('out/data.csv', index=False)",
+    (
+        "import pandas as pd\nd = pd.read_csv('data.csv')\nwith pd.ExcelWriter('out/a.xlsx', engine='openpyxl') as w:\n"
+        " d.to_excel(w, sheet_name='all', index=False)\n d.groupby('k').size().to_excel(w, sheet_name='k')"
+    ),
+    "import openpyxl; w = openpyxl.load_workbook('data.xlsx'); w.save('out/b.xlsx')",
+    "import duckdb; duckdb.sql(\"copy (select 1) to 'out/a.parquet'\")",
+    "import json, pandas as pd\nwith open('out/a.json', 'w') as f:\n json.dump(pd.read_csv('data.csv').shape, f)",
 ]
 REFUSED = [
     "import pandas as pd; print(pd.read_csv('file:/home/user/other/data.csv'))",
@@ -111,6 +138,57 @@ REFUSED = [
     "import numpy as np; np.os.system('id')",
     "import numpy as np; np.lib.npyio.os.system('id')",
     "import numpy as np; np.ctypeslib.load_library('x', '.')",
+    "import pandas as pd; pd.read_csv('a.csv').to_csv('src/a.py')",
+    "import pandas as pd; pd.read_csv('a.csv').to_csv('numpy/core.so')",
+    "import pandas as pd; pd.read_csv('a.csv').to_csv('a.pth')",
+    "import pandas as pd; pd.read_csv('a.csv').to_csv('s3://x/a.csv')",
+    "import pandas as pd; pd.read_csv('a.csv').to_csv('~/a.csv')",
+    "import pandas as pd; pd.read_csv('a.csv').to_csv(input())",
+    "import pandas as pd; pd.read_csv('a.csv').to_csv('a.csv', storage_options={})",
+    "import pandas as pd; pd.read_csv('a.csv').to_csv('a.csv', path_or_buf='b.csv')",
+    "import pandas as pd; w = 'src/a.py'; pd.read_csv('a.csv').to_excel(w)",
+    "import pandas as pd; w = pd.ExcelWriter('a.xlsx'); w = input(); pd.read_csv('a.csv').to_excel(w)",
+    "import pandas as pd; pd.ExcelWriter('a.py')",
+    "import pandas as pd; pd.ExcelWriter(input())",
+    "import pandas as pd; f = pd.ExcelWriter; f('src/a.py')",
+    "import pandas as pd; d = pd.read_csv('a.csv'); list(map(d.to_csv, ['src/a.py']))",
+    "import pandas as pd; d = pd.read_csv('a.csv'); f = d.a.to_csv; f('src/a.py')",
+    "import pandas as pd; d = pd.read_csv('a.csv'); [f('src/a.py') for f in (d.to_pickle,)]",
+    "import pandas as pd; d = pd.read_csv('a.csv'); print(d.style.env.from_string('x'))",
+    "import pandas as pd; d = pd.read_csv('a.csv'); d.os.system('id')",
+    "import pandas as pd; d = pd.read_csv('a.csv'); d.x.subprocess.run('id')",
+    "import pandas as pd\ndef f(): pass\nprint(f.__globals__['x'])",
+    "import pandas as pd\ndef f(): yield\nf().gi_frame.f_globals.get('x')",
+    "import pandas as pd; pd.read_csv('a.csv').groupby('k').agg('to_csv')",
+    "import pandas as pd; pd.read_csv('a.csv').groupby('k').agg(['sum', 'to_pickle'])",
+    "import pandas as pd; pd.read_csv('a.csv').agg(x=('a', 'to_csv'))",
+    "import pandas as pd; pd.read_csv('a.csv').agg('sum', path_or_buf='a.py')",
+    "import pandas as pd; pd.read_csv('a.csv').apply(print)",
+    "import pandas as pd; pd.read_csv('a.csv').apply(lambda r: r, func='to_csv')",
+    "import pandas as pd; pd.read_csv('a.csv').map('to_csv')",
+    "import pandas as pd; pd.read_csv('a.csv').apply(lambda r: __import__('os'))",
+    "import openpyxl; openpyxl.load_workbook('a.xlsx').save('src/a.py')",
+    "import openpyxl; openpyxl.load_workbook(input())",
+    "import openpyxl; openpyxl.load_workbook('https://x.example/a.xlsx')",
+    "import duckdb; duckdb.sql('install httpfs')",
+    "import duckdb; duckdb.sql(\"select * from read_text('.env')\")",
+    "import duckdb; duckdb.sql(input())",
+    "import duckdb; duckdb.connect('a.duckdb')",
+    "import duckdb; duckdb.connect('md:x', read_only=True)",
+    "import duckdb; duckdb.connect('a.duckdb', read_only=True, config={})",
+    "import duckdb; c = duckdb.connect(); f = c.execute; f('install httpfs')",
+    "import duckdb; duckdb.sql(\"copy (select 1) to 'out/a.py'\")",
+    "import torch; torch.load('a.pt')",
+    "import torch; torch.load('a.pt', weights_only=False)",
+    "import torch; torch.load('a.pt', weights_only=True, pickle_module=print)",
+    "import torch; torch.save({}, 'src/a.py')",
+    "import torch; torch.hub.load('x/y', 'z')",
+    "import torch; torch.ops.load_library('x.so')",
+    "import torch; torch.jit.load('x.pt')",
+    "import importlib.metadata as m; m.entry_points()[0].load()",
+    "import importlib.metadata as m; m.distribution('x').locate_file('a').read_text()",
+    "import glob, zipfile\nfor n in glob.glob('*.zip'):\n zipfile.ZipFile(n, 'a')",
+    "import glob, zipfile\nfor n in glob.glob('*.zip'):\n zipfile.ZipFile(n).extractall('src')",
     "from numpy import load",
     "from pandas import *",
 ]
@@ -130,7 +208,24 @@ def test_a_look_at_data_runs_what_is_installed_and_nothing_else(code):
 
     assert found is not None
     assert {use.access for use in found.files} <= {Access.READ}
-    assert set(found.modules) <= {"numpy", "pandas"}
+    assert set(found.modules) <= {"duckdb", "numpy", "openpyxl", "pandas", "torch"}
+
+
+@pytest.mark.parametrize("code", WRITES_DATA)
+def test_data_may_be_written_by_what_is_installed(code):
+    found = proven(code, ("-c",))
+
+    assert found is not None
+    assert found.changed()
+    assert all(path.startswith("out/") for path in found.changed())
+
+
+@pytest.mark.parametrize("code", WRITES_DATA)
+def test_where_data_is_written_is_judged(code):
+    assert reading_policy(line(code), FILES, confined=True) is Decision.ALLOW
+    assert reading_policy(line(code), FILES, confined=False) is not Decision.ALLOW
+    for place in ("../x/", "/home/user/.config/", ".git/hooks/"):
+        assert reading_policy(line(code.replace("out/", place)), FILES, confined=True) is not Decision.ALLOW
 
 
 @pytest.mark.parametrize("code", REFUSED)
@@ -143,6 +238,24 @@ def test_a_module_of_the_project_and_a_listed_one_are_not_told_apart():
 
     assert proven(code, ("-c",), lambda name: name == "app") is None
     assert proven("import app; print(app.x)", ("-c",), lambda name: name == "app") is not None
+
+
+@pytest.mark.parametrize("name", ["Queue", "Token", "Email", "Profile", "Random"])
+def test_a_class_of_the_project_is_no_module_of_the_library(name):
+    for code in (f"from app import {name}; print({name}('x'))", f"import app; print(app.{name})"):
+        found = proven(code, ("-c",), lambda module: module == "app")
+        assert found is not None
+        assert found.modules == ("app",)
+
+
+@pytest.mark.parametrize("name", ["os", "subprocess", "cProfile", "queue", "pathlib", "sys"])
+def test_a_module_of_the_library_is_not_had_by_way_of_the_project(name):
+    for code in (
+        f"from app import {name}; print({name})",
+        f"import app; print(app.{name})",
+        f"import app; app.x.{name}",
+    ):
+        assert proven(code, ("-c",), lambda module: module == "app") is None
 
 
 def line(code):

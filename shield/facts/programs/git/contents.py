@@ -63,6 +63,8 @@ def _behind_revision(word: Value) -> str | None:
     """What stands behind the number or the revision that the word begins with; None where it does not begin so, or
     more of it is unknown: `$(git merge-base a b)..HEAD`."""
     rest = word.bare or ""
+    if word.revision and word.number and not word.fixed and not word.head and word.text.endswith(rest):
+        return None if ".." in rest.split("/") else rest
     if word.fixed or not word.number or word.head or not word.text.startswith("$(git ") or not word.text.endswith(rest):
         return None
     first = word.text[: len(word.text) - len(rest)]

@@ -23,6 +23,7 @@ __all__ = ["brings_in", "keeps_work", "pulls", "searches", "stash"]
 _REVISION = regex(r"-|[A-Za-z0-9_@][A-Za-z0-9_./@{}~^-]*")
 _REMOTE = regex(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _BRANCH = regex(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
+_PATH = regex(r"[A-Za-z0-9_.][A-Za-z0-9_./-]*")
 _STASHED = regex(r"(?:stash@\{\d+\}|\d+)")
 # `--abort` and `--skip` go back to how it was before: what was solved by hand since then is gone, and so is what was
 # changed beside it.
@@ -138,10 +139,18 @@ def searches(call: Invocation) -> bool:
     if step == "start":
         # Neither changes more than the steps do: with the first nothing is checked out at all.
         rest = [word for word in rest if word.text not in ("--no-checkout", "--first-parent")]
+        rest = _without_paths(rest)
     fits = fits and all(_is_revision(word) and word.text != "-" for word in rest)
     if fits:
         _fetched(call.reading)
     return fits
+
+
+def _without_paths(words: list[Value]) -> list[Value]:
+    """The words in front of `--`, behind which names say which commits count; all if one of those is no plain name."""
+    at = next((index for index, word in enumerate(words) if word.text == "--"), len(words))
+    plain = all(_PATH.fullmatch(word.text) and ".." not in word.text.split("/") for word in words[at + 1 :])
+    return words[:at] if plain else words
 
 
 def pulls(call: Invocation, names: list[Value]) -> None:

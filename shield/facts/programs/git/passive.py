@@ -43,7 +43,7 @@ QUIET_TEXT = """
 add apply clean mv reset rm stage
 status diff log show shortlog rev-parse rev-list ls-files ls-tree cat-file blame describe merge-base branch tag
 remote config grep show-ref for-each-ref name-rev var count-objects check-ignore diff-tree diff-index diff-files
-reflog cherry whatchanged annotate
+reflog cherry whatchanged annotate check-mailmap interpret-trailers
 """
 QUIET = frozenset(QUIET_TEXT.split())
 # The others, `post-index-change` and `reference-transaction`, they do run.

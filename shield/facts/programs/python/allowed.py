@@ -49,7 +49,7 @@ startswith string strftime strip strptime sub subn subtract swapcase symmetric_d
 timetuple title to_bytes from_bytes today toordinal total total_seconds translate tzinfo union update upper username
 utcnow utcoffset value values weekday year zfill fragment fieldnames line_num strerror filename reason object st_size
 st_mtime st_mode close flush getvalue seek tell truncate write writeheader writelines writerow writerows
-returncode stderr stdout
+returncode stderr stdout files metadata requires version
 asname attr body col_offset decorator_list end_lineno func id keywords module names origin targets
 get_matching_blocks get_opcodes quick_ratio
 broadcast_address compressed exploded hosts is_global is_loopback is_multicast is_private netmask network_address
@@ -100,7 +100,8 @@ hashlib: algorithms_available algorithms_guaranteed blake2b blake2s md5 new pbkd
 heapq: heapify heappop heappush heappushpop heapreplace merge nlargest nsmallest
 hmac: compare_digest digest new
 html: escape unescape
-importlib.metadata: PackageNotFoundError version
+importlib.metadata: PackageNotFoundError distribution distributions files metadata packages_distributions requires
+  version
 importlib.util:
 io: BytesIO StringIO
 inspect: cleandoc isbuiltin isclass isfunction ismodule

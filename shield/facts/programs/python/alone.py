@@ -1,10 +1,12 @@
 """Whether a Python finds its own library: where it looks for modules, and what may stand there in their place."""
 
+import sys
+
 from shield.facts.filesystem import FileKind, FileSystemUnknownError
 from shield.facts.place import Place
 from shield.facts.programs.python.allowed import SHADOWS
 
-__all__ = ["may_shadow", "runs_alone"]
+__all__ = ["is_module", "may_shadow", "runs_alone"]
 
 _MAX_ENTRIES = 4_000
 _IMPORTED = (".py", ".pyc", ".pyd", ".so", ".PY", ".PYC", ".SO")  # importlib.machinery.all_suffixes()
@@ -27,6 +29,11 @@ def runs_alone(base: str | None, place: Place, *, isolated: bool) -> bool:
         return not any(_shadows(name, base, place) for name in place.files.listdir(base, _MAX_ENTRIES))
     except FileSystemUnknownError:
         return False
+
+
+def is_module(name: str) -> bool:
+    """Whether a module of Python 3's library is called so, as code writes it: but for one, all are in small letters."""
+    return name in sys.stdlib_module_names or (name == name.casefold() and may_shadow(name))
 
 
 def may_shadow(name: str) -> bool:

@@ -7,6 +7,7 @@ from typing import TypeGuard
 from shield.facts.programs.python.allowed import LISTED
 from shield.facts.programs.python.called import CALLED, called
 from shield.facts.programs.python.files import Files
+from shield.facts.programs.python.frames import asked
 from shield.facts.programs.python.installed import TEXT_KEYWORDS, TO_TEXT
 from shield.facts.programs.python.names import Names
 from shield.facts.programs.python.processes import STARTS, Started, started
@@ -48,14 +49,15 @@ class Expressions:
             case ast.Call():
                 self._call(node)
             case ast.BinOp(left=left, right=right):
-                self.value(left)
-                self.value(right)
+                self._inner(left)
+                self._inner(right)
             case ast.BoolOp(values=values):
                 self._all(values)
             case ast.UnaryOp(operand=operand):
                 self.value(operand)
             case ast.Compare(left=left, comparators=others):
-                self._all([left, *others])
+                for each in (left, *others):
+                    self._inner(each)
             case ast.IfExp(test=test, body=body, orelse=other):
                 self._all([test, body, other])
             case ast.List(elts=elements) | ast.Tuple(elts=elements) | ast.Set(elts=elements):
@@ -64,7 +66,7 @@ class Expressions:
                 self._all([*(key for key in keys if key is not None), *values])
             case ast.Subscript(value=value, slice=index):
                 if self.names.dotted(value) != "sys.argv":
-                    self.value(value)
+                    self._inner(value)
                 self.value(index)
             case ast.Slice(lower=lower, upper=upper, step=step):
                 for part in (lower, upper, step):
@@ -148,15 +150,22 @@ class Expressions:
             raise RefusedError  # a path object is no value
         self.names.value(name)
 
-    def _attribute(self, node: ast.Attribute) -> None:
+    def _inner(self, node: ast.expr) -> None:
+        """A value that is asked for something, or computed with, and goes nowhere else."""
+        if isinstance(node, ast.Attribute):
+            self._attribute(node, inner=True)
+        else:
+            self.value(node)
+
+    def _attribute(self, node: ast.Attribute, *, inner: bool = False) -> None:
         if node.attr == "__name__" and self._is_type(node.value):
             self.value(node.value.args[0])
             return
         if self.files.is_part(node):
             return
-        rest = self.names.attribute(node)
+        rest = self.names.attribute(node, inner=inner)
         if rest is not None:
-            self.value(rest)
+            self._inner(rest)
 
     def _call(self, node: ast.Call) -> None:
         function = node.func
@@ -168,6 +177,11 @@ class Expressions:
             values, commands = called(node, name)
             self.commands += commands
             self._all(list(values))
+            return
+        values_of = asked(node, name, self.names, self.files)
+        if values_of is not None:
+            for each in values_of:
+                self._inner(each)
             return
         rest = self.files.opened(node, name)
         if rest is not None:

@@ -8,12 +8,12 @@ what the code did before.
 
 import ast
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from shield.facts.beneath import Look
-from shield.facts.programs.python.stores import STORES, stored
+from shield.facts.programs.python.stores import ARCHIVES, STORES, stored
 from shield.facts.programs.python.texts import PATHS, Texts, bindings
 from shield.facts.programs.python.trees import TREE_NAMES, Gives, Tree, Trees
 from shield.types import Access
@@ -62,6 +62,7 @@ _METHODS: Mapping[str, Access] = MappingProxyType(
 )
 _OPEN = frozenset(("open", "io.open"))
 FILE_NAMES = frozenset((*_FUNCTIONS, *_OPEN, *PATHS, *STORES, *TREE_NAMES))
+_ENTERED = frozenset((*_OPEN, *_FUNCTIONS, *ARCHIVES))
 # What a path object of a walk says of itself, and what makes a text of it.
 _PARTS = frozenset(("name", "parts", "stem", "suffix", "suffixes"))
 
@@ -97,6 +98,8 @@ class Files:
         self._texts = Texts(statements, bound, imported, arguments)
         self.trees = Trees(statements, bound, self._texts.path, self._texts.text, self._texts.dotted)
         self.path_names = self._texts.path_names() | self.trees.names()
+        # Names that are nothing else than a workbook that is written.
+        self.writers = frozenset(name for name in _writers(statements, self._texts.dotted) if bound[name] == 1)
 
     def is_path(self, node: ast.expr) -> bool:
         """Whether the expression is a path object of a known name, or of a known tree."""
@@ -122,13 +125,11 @@ class Files:
             raise UnnamedFileError  # a path object is no value
         if name in TREE_NAMES:
             raise UnnamedFileError  # a list of names is no value: what is put into it would be opened
-        entry = self.trees.entry(node.args[0]) if node.args and (name in _OPEN or name in _FUNCTIONS) else None
+        entry = self.trees.entry(node.args[0]) if node.args and name in _ENTERED else None
+        if entry is not None:
+            return self._entered(node, name, entry)
         if name in _OPEN:
-            modes = self._mode(node.args[1:], node.keywords)
-            if entry is not None:
-                self._add_tree(entry, modes)
-            else:
-                self._add(self._named(node), modes)
+            self._add(self._named(node), self._mode(node.args[1:], node.keywords))
             return ()
         if name in STORES:
             uses, values = stored(node, name, self._named(node))
@@ -137,10 +138,6 @@ class Files:
             return values
         if name in _FUNCTIONS:
             access, recursive = _FUNCTIONS[name]
-            if entry is not None:
-                self._flags(node.args[1:], node.keywords)
-                self._add_tree(entry, (access,))
-                return ()
             texts = (".",) if name == "os.listdir" and not node.args else self._named(node)
             self._flags(node.args[1:], node.keywords)
             self._add(texts, (access,), recursive=recursive)
@@ -166,6 +163,31 @@ class Files:
         self._flags(node.args, node.keywords)
         self._add(paths, (access,))
         return ()
+
+    def _entered(self, node: ast.Call, name: str, entry: Tree) -> tuple[ast.expr, ...]:
+        """What a function does to a file that a walk came upon."""
+        accesses: tuple[Access, ...] = (_R,)
+        if name in _OPEN:
+            accesses = self._mode(node.args[1:], node.keywords)
+        elif name in _FUNCTIONS:
+            self._flags(node.args[1:], node.keywords)
+            accesses = (_FUNCTIONS[name][0],)
+        elif len(node.args) != 1 or node.keywords:
+            raise UnnamedFileError
+        self._add_tree(entry, accesses)
+        return ()
+
+    def named(self, node: ast.Call) -> tuple[str, ...]:
+        """What the first argument may be, all of it constants.
+
+        Raises:
+            UnnamedFileError: it may be anything.
+        """
+        return self._named(node)
+
+    def take(self, texts: tuple[str, ...], *accesses: Access) -> None:
+        """Put down what is done to the files of these names."""
+        self._add(texts, accesses)
 
     def read_named(self, node: ast.Call) -> None:
         """`ConfigParser.read`: a name, or a list of such."""
@@ -257,3 +279,16 @@ class Files:
         if found is None:
             raise UnnamedFileError
         return found
+
+
+def _writers(statements: Iterable[ast.stmt], dotted: Callable[[ast.expr], str]) -> Iterator[str]:
+    for node in (each for statement in statements for each in ast.walk(statement)):
+        match node:
+            case ast.withitem(context_expr=ast.Call(func=function), optional_vars=ast.Name(id=name)):
+                pass
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=function)):
+                pass
+            case _:
+                continue
+        if dotted(function) == "pandas.ExcelWriter":
+            yield name

@@ -22,6 +22,10 @@ _PANDAS_TEXT = """
 DataFrame NA NaT Series Timedelta Timestamp concat cut date_range isna isnull merge notna notnull qcut to_datetime
 to_numeric unique
 """
+_TORCH_TEXT = """
+all allclose any arange bfloat16 cat device equal eye float16 float32 float64 full int64 isfinite isinf isnan linspace
+manual_seed max mean median min no_grad norm ones rand randint randn stack std sum tensor topk unique zeros
+"""
 INSTALLED: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         "numpy": frozenset(_NUMPY_TEXT.split()),
@@ -30,13 +34,38 @@ INSTALLED: Mapping[str, frozenset[str]] = MappingProxyType(
             ("default_rng", "normal", "permutation", "rand", "randint", "randn", "seed", "uniform")
         ),
         "pandas": frozenset(_PANDAS_TEXT.split()),
+        # Of these what opens something is called with some arguments only.
+        "duckdb": frozenset(("__version__",)),
+        "openpyxl": frozenset(("__version__",)),
+        "openpyxl.utils": frozenset(("column_index_from_string", "get_column_letter")),
+        "torch": frozenset(_TORCH_TEXT.split()),
+        "torch.backends.mps": frozenset(("is_available",)),
+        "torch.cuda": frozenset(
+            (
+                "current_device",
+                "device_count",
+                "get_device_capability",
+                "get_device_name",
+                "is_available",
+                "is_bf16_supported",
+                "max_memory_allocated",
+                "mem_get_info",
+                "memory_allocated",
+            )
+        ),
+        "torch.version": frozenset(("cuda",)),
     }
 )
 # Of these the first argument names the file that is read.
-READERS = frozenset(("numpy.genfromtxt", "numpy.loadtxt", "pandas.read_csv", "pandas.read_json", "pandas.read_parquet"))
+_READERS_TEXT = """
+numpy.genfromtxt numpy.loadtxt openpyxl.load_workbook pandas.read_csv pandas.read_excel pandas.read_feather
+pandas.read_fwf pandas.read_json pandas.read_parquet pandas.read_table
+"""
+READERS = frozenset(_READERS_TEXT.split())
 READER_KEYWORDS = frozenset(
     ("comment", "delimiter", "dtype", "encoding", "header", "index_col", "lines", "names", "nrows", "orient",
-     "parse_dates", "sep", "skip_header", "skiprows", "usecols")
+     "parse_dates", "sep", "skip_header", "skiprows", "usecols", "data_only", "dayfirst", "decimal", "engine",
+     "keep_default_na", "low_memory", "na_values", "read_only", "sheet_name", "skipfooter", "thousands")
 )  # fmt: skip
 _FRAMES_TEXT = """
 T all any argmax argmin argsort astype at between clip columns contains corr cov cumprod cumsum day describe diff dot
@@ -45,6 +74,14 @@ idxmin iloc info isin isna isnull iterrows itertuples itemsize loc mean median m
 nbytes ndim ngroups nlargest notna notnull nsmallest nunique pct_change prod quantile rank ravel rename reset_index
 reshape sample set_index shape shift size sort_index sort_values squeeze std str sum to_dict to_list to_numpy tolist
 transpose unique value_counts var year
+add bfill cat ceil codes combine_first cummax cummin cumprod date day_name dayofweek dayofyear days div divide eq
+expanding ffill filter floordiv ge get_group groups gt head is_monotonic_increasing join last le lt mod month_name mul
+multiply ne nth pow quarter resample reindex rolling rpow sem set_axis shape size skew stack sub tail to_frame to_numpy
+to_period to_timestamp truediv tz_convert tz_localize unstack week weekday xs
+fetchdf show df fetch_arrow_table
+active cell coordinate dimensions iter_cols iter_rows max_column max_row min_column min_row number_format rows row
+sheetnames title worksheets column column_letter
+device grad item norm numel requires_grad
 """
 FRAME_METHODS = frozenset(_FRAMES_TEXT.split())
 NEVER_METHODS = frozenset(("query",))  # of a frame it runs a text

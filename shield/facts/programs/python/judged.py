@@ -54,26 +54,40 @@ def judge_python(
 
 
 def judge_script(call: Invocation, script: Value, words: list[Value]) -> bool:
-    """Whether the script in the temporary folder, run with `words`, is taken for what it is proven to do, as code in
-    the line is. One of the workspace is the code that is being worked on, whatever it does."""
+    """Whether the script in the temporary folder, or one that the line writes, run with `words`, is taken for what it
+    is proven to do, as code in the line is. Another of the workspace is the code that is being worked on."""
     bases, place = call.context.bases, call.context.place
     if not script.fixed or not script.text.endswith(".py") or len(bases) != 1:
         return False
     found = resolve_path(_raw(script.text), place, base=bases[0], expand_tilde=False)
-    if found.path is None or not found.path.endswith(".py") or not found.path.startswith(_TEMPORARY):
+    texts = call.context.dictated(found.path or "")
+    if found.path is None or not found.path.endswith(".py") or not (found.path.startswith(_TEMPORARY) or texts):
         return False
-    code = script_text(found.path, place) if found.stat is not None and found.stat.kind is FileKind.FILE else None
+    there = script_text(found.path, place) if found.stat is not None and found.stat.kind is FileKind.FILE else None
+    if there is None and (found.stat is not None or found.symlink or not texts):
+        return False
+    # What is there may stay where the line cannot write it.
+    codes = dict.fromkeys((*texts, there) if there is not None else texts)
     # It looks for modules where the script lies, and not where it is started.
     folder = posixpath.dirname(found.path)
     isolated = call.arguments.has("-I", "-P")
-    if code is None or not stands_alone(call, isolated=isolated, searched=(folder,)):
+    if not stands_alone(call, isolated=isolated, searched=(folder,)):
         return False
     given = (script.text, *(word.text if word.fixed else None for word in words))
-    proof = proven(code, given)
-    if proof is None or proof.modules or _brings_modules(call, proof.changed(), searched=(*bases, folder)):
+    proofs = [proven(code, given) for code in codes]
+    known = [proof for proof in proofs if proof is not None and not proof.modules]
+    if len(known) < len(proofs):
+        return False
+    if any(_brings_modules(call, proof.changed(), searched=(*bases, folder)) for proof in known):
         return False
     reading = call.reading
-    _as_proven(call, proof, words, isolated=True)
+    operations: set[Operation] = set()
+    for proof in known:
+        _as_proven(call, proof, words, isolated=True)
+        operations |= reading.operations
+    reading.operations = operations
+    if texts:
+        reading.proven[found.path] = frozenset(texts)
     # INVARIANT: what is judged by its content is bound by its content.
     for path in (found.path, folder):
         reading.path(Value(text=path, head=path), Access.EXECUTE)

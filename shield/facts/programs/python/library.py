@@ -29,7 +29,7 @@ class Does(Enum):
 class Module:
     """`flags` stand alone, `values` take the next word; of RUNS, `writes` name a file. `operands`: what is done to each
     in turn, the last of them to all that follow; `number`: they are numbers; `beside`: of each a compiled form is put
-    into the `__pycache__` beside it."""
+    into the `__pycache__` beside it, and with `tree` of all beneath a folder, too."""
 
     does: Does
     flags: frozenset[str] = frozenset()
@@ -110,6 +110,7 @@ _LISTED: Mapping[str, Module] = {
     ),
     "base64": _of(Does.TELLS, "-d -e -u", operands=(_R,), most=1),
     "calendar": _of(Does.TELLS, values="-w --width -l --lines -s --spacing -m --months -t --type", most=2, number=True),
+    "compileall": _of(Does.TELLS, "-q -qq -l -f", "-r -j -o", operands=(_R,), most=None, tree=True, beside=True),
     "dis": _of(Does.TELLS, "-C --show-caches -O --show-offsets", operands=(_R,), most=1),
     "py_compile": _of(Does.TELLS, "-q --quiet", operands=(_R,), most=None, beside=True),
     "site": _of(Does.TELLS, "--user-base --user-site"),
@@ -139,7 +140,7 @@ _OTHERS = {
         smtplib telnetlib test tkinter turtle turtledemo webbrowser wsgiref.simple_server xmlrpc.server
     """,
     Does.WORKS: """
-        compileall difflib doctest encodings.rot_13 filecmp fileinput gzip inspect lib2to3 locale mimetypes
+        difflib doctest encodings.rot_13 filecmp fileinput gzip inspect lib2to3 locale mimetypes
         modulefinder pickle pickletools platform pyclbr pydoc quopri random symtable textwrap unittest
         unittest.__main__ venv zipapp
     """,

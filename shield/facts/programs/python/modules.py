@@ -30,6 +30,7 @@ streamlit jupyter sphinx unittest conda pyupgrade autoflake semgrep yamllint sql
 """
 _TOOLS = frozenset(_TOOLS_TEXT.split())
 _FETCHING = frozenset(("ensurepip", "pipx", "uvx", "build"))
+_UNISOLATED = ("-n", "--no-isolation")  # then it builds by what is installed
 _MAX_DEEP = 4
 # Names of the module in which timeit runs what it is given (Lib/timeit.py).
 _TIMES = frozenset(
@@ -54,7 +55,7 @@ def run_module(call: Invocation, named: Value, words: list[Value], depth: int = 
     reading.run(RunsCode.WORKSPACE)
     if name == "keyring":
         reading.unknown.append("`python -m keyring` shows what the user keeps secret")
-    if name in _FETCHING:
+    if name in _FETCHING and not (name == "build" and any(word.text in _UNISOLATED for word in words)):
         reading.run(RunsCode.FETCHED)
         reading.ask(f"what `python -m {name}` fetches is pinned by nothing")
     elif name in sys.stdlib_module_names and name not in _TOOLS and not own:
@@ -196,10 +197,14 @@ def _tells(call: Invocation, module: Module, words: list[Value]) -> bool:
         operands = [word for word in operands if not word.text.isdigit()]
         if operands:
             return False
-    if module.beside and (not operands or any(not word.text.endswith(".py") for word in operands)):
+    if module.beside and not operands:
+        return False  # it takes names from its input, or all that Python finds
+    if module.beside and not module.tree and any(not word.text.endswith(".py") for word in operands):
         return False  # it may take names from its input
     for at, word in enumerate(operands):
-        if module.beside:
+        if module.beside and module.tree and not word.text.endswith(".py"):
+            uses.append(FileUse(word.text, Access.WRITE, recursive=True))
+        elif module.beside:
             folder, _, name = word.text.rpartition("/")
             uses.append(FileUse(f"{folder or '.'}/__pycache__/{name}c", Access.WRITE))
         access = module.operands[min(at, len(module.operands) - 1)]

@@ -7,7 +7,7 @@ import ast
 from collections.abc import Callable, Iterable
 
 from shield.facts.programs.python.allowed import BUILTINS, EVERY_BUILTIN, METHODS, MODULES, STREAMS
-from shield.facts.programs.python.alone import may_shadow
+from shield.facts.programs.python.alone import is_module, may_shadow
 from shield.facts.programs.python.called import CALLED
 from shield.facts.programs.python.files import FILE_NAMES
 from shield.facts.programs.python.installed import FRAME_METHODS, INSTALLED, NEVER_METHODS, READERS
@@ -68,7 +68,7 @@ class Names:
                 self.permitted(full) or full in MODULES or full in FILE_NAMES | STARTS | CALLED or full in STREAMS
             ):
                 self._project((node.module or "").partition(".")[0], installed=False)
-                if may_shadow(item.name) or item.name.startswith("_"):
+                if is_module(item.name) or item.name.startswith("_"):
                     raise UnlistedNameError
             self._bind(item.asname or item.name, full)
 
@@ -106,6 +106,10 @@ class Names:
         if self._own & (self.imported.keys() | self._taken):
             raise UnlistedNameError
 
+    def lists(self, module: str) -> bool:
+        """Whether this module is imported and some of it is listed."""
+        return module in self._listed
+
     def is_own(self, name: str) -> bool:
         return name in self._own
 
@@ -127,8 +131,9 @@ class Names:
         if not fine:
             raise UnlistedNameError
 
-    def attribute(self, node: ast.Attribute) -> ast.expr | None:
+    def attribute(self, node: ast.Attribute, *, inner: bool = False) -> ast.expr | None:
         """An attribute as a value: a listed part of a module, or a listed method or field of what is left to look at.
+        `inner`: it is only asked for something in turn, or computed with; then it may be a column of a table, too.
 
         Raises:
             UnlistedNameError: it is neither.
@@ -145,7 +150,8 @@ class Names:
             if node.attr in _TOLD or (self._known(self.imported[base.id].partition(".")[0]) and self._open(node.attr)):
                 return None
             raise UnlistedNameError
-        if node.attr not in METHODS and not self._further(node.attr):
+        column = inner and bool(self._listed) and self._open(node.attr) and not node.attr.startswith("__")
+        if node.attr not in METHODS and not self._further(node.attr) and not column:
             raise UnlistedNameError
         if self._listed and node.attr in NEVER_METHODS:
             raise UnlistedNameError
@@ -189,4 +195,4 @@ class Names:
 
     def _open(self, name: str) -> bool:
         """Whether this may be asked of what the project's own code gives: no way back to the library."""
-        return not (name.startswith(_INNER) or may_shadow(name) or name in ("format", "format_map"))
+        return not (name.startswith(_INNER) or is_module(name) or name in ("format", "format_map"))

@@ -15,6 +15,7 @@ from shield.facts.programs.python.called import CAUGHT, UnlistedCallError
 from shield.facts.programs.python.code import python_tree
 from shield.facts.programs.python.expressions import Expressions, RefusedError
 from shield.facts.programs.python.files import Files, FileUse, UnnamedFileError
+from shield.facts.programs.python.frames import UnclearAskError, is_data
 from shield.facts.programs.python.names import Names, UnlistedNameError
 from shield.facts.programs.python.processes import Started, UnclearStartError
 from shield.facts.programs.python.stores import UnclearStoreError
@@ -32,7 +33,7 @@ _CODING = regex(r"coding[:=]")  # in a comment (PEP 263)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proof:
     """What the code does to files, as it names them. `modules`: those of the project, or installed, that it imports
-    besides: then it runs their code, and changes no file of its own. `commands`: what it starts, in any order and
+    besides: then it runs their code, and changes no file but of data. `commands`: what it starts, in any order and
     number; then it does nothing to files, and brings no modules."""
 
     files: tuple[FileUse, ...]
@@ -57,9 +58,9 @@ def proven(
         return None
     try:
         return _Checker(tree, arguments, Names(known, taken)).proof()
-    except (RefusedError, UnclearStartError, UnclearStoreError, UnlistedCallError, UnlistedNameError, UnnamedFileError):
+    except (RefusedError, UnclearAskError, UnclearStartError, UnclearStoreError, RecursionError):
         return None
-    except RecursionError:
+    except (UnlistedCallError, UnlistedNameError, UnnamedFileError):
         return None
 
 
@@ -99,7 +100,10 @@ class _Checker(Expressions):
         # A command may put another file, or another module, where the code looks after it.
         if commands and (files or found.modules):
             raise RefusedError
-        if found.changed() and (found.modules or any(_climbs(use.path) for use in found.files)):
+        if found.changed() and any(_climbs(use.path) for use in found.files):
+            raise RefusedError
+        # What is installed may bring in more modules by then: one of them must not be what the code has written.
+        if found.modules and not all(is_data(path) for path in found.changed()):
             raise RefusedError
         return found
 

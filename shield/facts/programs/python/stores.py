@@ -7,11 +7,11 @@ from shield.facts.programs.python.installed import READER_KEYWORDS, READERS
 from shield.regex import regex
 from shield.types import Access
 
-__all__ = ["STORES", "UnclearStoreError", "stored"]
+__all__ = ["ARCHIVES", "STORES", "UnclearStoreError", "stored"]
 
 _CONNECTS = "sqlite3.connect"
-_ARCHIVES = frozenset(("tarfile.open", "zipfile.ZipFile"))
-STORES = frozenset((*_ARCHIVES, *READERS, _CONNECTS))
+ARCHIVES = frozenset(("tarfile.open", "zipfile.ZipFile"))
+STORES = frozenset((*ARCHIVES, *READERS, _CONNECTS))
 _MODES = frozenset(("r", "r:", "r:*", "r:bz2", "r:gz", "r:xz"))
 # pandas takes any of these for an address, with or without slashes: `file:/etc/x` is one, and so is `http:/x`.
 _ADDRESS = regex(r"[A-Za-z][A-Za-z0-9+.-]*:")
