@@ -58,8 +58,9 @@ _CODES = regex(r"(?:SC)?[0-9]{1,4}(?:[-,](?:SC)?[0-9]{1,4})*")
 _WORD = regex(r"[A-Za-z0-9,-]+")
 _COUNT = regex(r"[0-9]{1,3}")
 _SHELLCHECK = _Checker(
+    # `-a` shows lines of what a script takes in, also where it hides by its spelling what that is; `-x` only names of it
     options=regex(
-        r"-a|-x|--check-sourced|--external-sources|-C(?:auto|always|never)?|--color(?:=\w+)?|--norc|--list-optional|-[fesSiWo][A-Za-z0-9,-]+"
+        r"-x|--external-sources|-C(?:auto|always|never)?|--color(?:=\w+)?|--norc|--list-optional|-[fesSiWo][A-Za-z0-9,-]+"
         r"|--(?:format|exclude|include|shell|severity|enable|wiki-link-count|extended-analysis)=[A-Za-z0-9,-]+"
     ),
     values=MappingProxyType(
@@ -75,7 +76,7 @@ _SHELLCHECK = _Checker(
         r"(?:[ \t]*(?:#[^\n]*|(?:disable|enable|shell|severity|extended-analysis|external-sources)=[\w, \t-]*"
         r"|source-path=SCRIPTDIR)?(?:\n|\Z))*"
     ),
-    follows=frozenset(("-a", "-x", "--check-sourced", "--external-sources")),
+    follows=frozenset(("-x", "--external-sources")),
     opens="external-sources",
     steering="SHELLCHECK_",
 )
