@@ -43,6 +43,7 @@ run: TF-IDF over character n-grams with logistic regression, fitted to what the 
 of agent-governance-toolkit-core. The `dojo-*` are AgentDojo's injections in its environments, with each of its
 attacks, its goals alone, its documents and its tasks; `bipia-injected` are BIPIA's documents with one of its attacks in
 them; `documents-*` are documentation in other languages, and that of three packages that agents are built with;
+`descriptions-*` are descriptions of packages on PyPI, as they stand there, around agents and others;
 `web-pages` are pages of the web, each once as it was sent and once as text, up to 20,000 letters; machine-* is the
 documentation, code and addresses of this machine's packages that were kept for it, `-long` what of it is longer than
 one window, up to 6,000 letters; `written-documents` are whole ones, each clean and with an attack in it, by writers who
