@@ -58,7 +58,7 @@ _CODES = regex(r"(?:SC)?[0-9]{1,4}(?:[-,](?:SC)?[0-9]{1,4})*")
 _WORD = regex(r"[A-Za-z0-9,-]+")
 _COUNT = regex(r"[0-9]{1,3}")
 _SHELLCHECK = _Checker(
-    # `-a` shows lines of what a script takes in, also where it hides by its spelling what that is; `-x` only names of it
+    # `-a` shows lines of what a script takes in, also where the spelling hides what that is; `-x` only names of it
     options=regex(
         r"-x|--external-sources|-C(?:auto|always|never)?|--color(?:=\w+)?|--norc|--list-optional|-[fesSiWo][A-Za-z0-9,-]+"
         r"|--(?:format|exclude|include|shell|severity|enable|wiki-link-count|extended-analysis)=[A-Za-z0-9,-]+"
