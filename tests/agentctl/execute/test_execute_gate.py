@@ -464,7 +464,7 @@ def test_processes_are_started_in_few_places_only():
 
 
 def test_agentctl_sees_little_of_shield():
-    allowed = {"types", "errors", "canonical", "client", "permits", "user"}
+    allowed = {"types", "errors", "canonical", "client", "led", "permits", "user"}
     for path in ROOT.rglob("*.py"):
         for name in imports(path):
             if name.startswith("shield.") or name == "shield":
