@@ -7,7 +7,6 @@ load, so that no condition is ever answered wrongly. Source: https://github.com/
 
 from shield.policy.cel.condition import (
     Condition,
-    Expression,
     Group,
     compile_condition,
     compile_expression,
@@ -16,6 +15,7 @@ from shield.policy.cel.condition import (
 )
 from shield.policy.cel.errors import CelError, CelLoadError
 from shield.policy.cel.expand import Macro, check_uses, free_names, read_macro
+from shield.policy.cel.expression import Expression
 from shield.policy.cel.keys import Key, Slot, Way, needed
 from shield.policy.cel.schema import (
     BOOL,
