@@ -164,6 +164,15 @@ def test_where_names_cannot_be_compared_each_is_looked_for(names: tuple[str, ...
     assert look.text(f"{_WS}/.envrc") == "x"
 
 
+@pytest.mark.parametrize("named", ["../ws/tools/x", "./tools/x", "to\u017fls/x", "TOOLS/x"])
+def test_a_listing_rules_out_no_name_that_may_be_in_it(named: str) -> None:
+    """By `..` a path may come back, and a file system may take a long s for an s, as one does that folds case."""
+    here = replace(place(), files=MadeFiles({named.casefold().removeprefix("../ws/"): text("x")}, folds_case=True))
+    look = Looked(here, {_WS: ("tools",)})
+    assert look.is_there(f"{_WS}/{named}") is Looked(here, {}).is_there(f"{_WS}/{named}")
+    assert not look.is_there(f"{_WS}/others/x")
+
+
 def test_what_cannot_be_examined_hides_nothing_else() -> None:
     """A file by which a folder cannot be listed, or an entry of it not be looked at, is no way to hide a link."""
 
