@@ -64,6 +64,8 @@ sample tablesample
 _CLAUSES = frozenset(_CLAUSES_TEXT.split())
 # Behind these a table may stand, too, where nothing else says so.
 _NEVER = NEVER | {"only", "pivot", "pivot_longer", "pivot_wider", "table", "unpivot"}
+# Views of what is set, a key of a store among it, however they are quoted.
+_SETTINGS = frozenset(("duckdb_logs", "duckdb_secrets", "duckdb_settings", "duckdb_variables", "pg_settings"))
 # Of SQLite's shell, and so of this: on a line of its own it ends a statement.
 _LONE = frozenset(("/", "go"))
 _COPY_WORDS_TEXT = """
@@ -110,7 +112,7 @@ def touched(text: str) -> Touched | None:
         else:
             statement += line + "\n"
     tokens = _tokens(statement)
-    if tokens is None:
+    if tokens is None or any(token.strip("'\"").lower() in _SETTINGS for token in tokens):
         return None
     if not all(_statement(each, found) for each in _parted(tokens)):
         return None
