@@ -40,7 +40,9 @@ def expand(word: Word, state: State, shell: Shell) -> list[Value]:
 
 
 def _expanded(word: Word, state: State, shell: Shell) -> list[Value]:
-    fields = Fields(globs=state.globs)
+    # dash splits the words of `$v$` and bash does not, if no other expansion follows
+    lone = any(part.kind is LITERAL and not part.quoted and "$" in part.text for part in word)
+    fields = Fields(globs=state.globs, splits=not lone)
     fields.source = _written(word)
     if len(word) == 2 and word[0] == _EMPTY and word[1].quoted and _is_list(word[1]):
         word = word[1:]  # `"$@"` of nothing is no word, though it is quoted

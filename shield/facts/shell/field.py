@@ -105,8 +105,9 @@ class _Field:
 class Fields:
     """The words that one word of the line becomes."""
 
-    def __init__(self, *, globs: bool) -> None:
+    def __init__(self, *, globs: bool, splits: bool = True) -> None:
         self._globs = globs
+        self._splits = splits
         self._done: list[_Field] = []
         self._open = _Field()
         self._fresh: dict[str, None] = {}  # letters of what the line makes anew
@@ -132,6 +133,9 @@ class Fields:
 
     def expanded(self, text: str, *, quoted: bool) -> None:
         """The known result of an expansion: split and matched unless it is quoted."""
+        if not (quoted or self._splits) and _BLANKS.search(text):
+            self.unknown(text, quoted=False)
+            return
         if self._without is not None:
             self._without.expanded(text, quoted=quoted)
         if quoted:
