@@ -230,6 +230,8 @@ def file_json(file: FileIdentity) -> dict[str, Any]:
         shape["size"] = file.size
     if file.ctime_ns is not None:
         shape["ctime_ns"] = str(file.ctime_ns)
+    if file.deleted:
+        shape["deleted"] = True
     return shape
 
 
@@ -283,7 +285,7 @@ def _optional(value: Any) -> int | None:
 
 def _file(item: Mapping[str, Any]) -> FileIdentity:
     ctime, digest_, kind = item.get("ctime_ns"), item["sha256"], item.get("kind")
-    if type(item["absent"]) is not bool:
+    if type(item["absent"]) is not bool or item.get("deleted", True) is not True:
         raise TypeError(item)
     return FileIdentity(
         role=FileRole(item["role"]),
@@ -295,6 +297,7 @@ def _file(item: Mapping[str, Any]) -> FileIdentity:
         kind=None if kind is None else _text(kind),
         sha256=None if digest_ is None else _text(digest_),
         absent=item["absent"],
+        deleted="deleted" in item,
     )
 
 

@@ -26,6 +26,7 @@ RECEIPT = Receipt(
         FileIdentity(role=FileRole.CONTENT, path="/ws/a", dev=1, ino=2, sha256="sha256:ee"),
         FileIdentity(role=FileRole.LARGE, path="/ws/b", dev=1, ino=2, size=9, ctime_ns=1_795_000_000_000_000_001),
         FileIdentity(role=FileRole.TARGET, path="/ws/c", dev=1, ino=3, kind="file", absent=True),
+        FileIdentity(role=FileRole.TARGET, path="/ws/d", dev=1, ino=3, kind="file", deleted=True),
     ),
     shell="/bin/bash", env={"PATH": "/usr/bin"},
     allow_hosts=(HostFact(url="https://a.test/", scheme="https", host="a.test", port=443, ip_class=IpClass.NAME),),

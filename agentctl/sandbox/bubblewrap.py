@@ -2,11 +2,10 @@
 
 import os
 import stat
-from collections.abc import Iterable
 from typing import Final
 
 from agentctl.sandbox.mounts import Show, View
-from agentctl.sandbox.places import is_within
+from agentctl.sandbox.places import is_within, nearest
 
 __all__ = ["options"]
 
@@ -43,7 +42,7 @@ def options(view: View, *, program: str, cwd: str, offline: bool, userns: bool =
         table[path] = max(show, table.get(path, show))
     kept: dict[str, Show] = {}
     for path in sorted(table, key=lambda place: (place.count("/"), place)):
-        above = _nearest(path, kept)
+        above = nearest(path, kept)
         covered = above is not None and kept[above] is Show.HIDDEN
         if not covered or (table[path] is not Show.HIDDEN and path in view.places):
             kept[path] = table[path]
@@ -83,13 +82,8 @@ def _pins(view: View) -> set[str]:
 
 
 def _writable(path: str, view: View) -> bool:
-    above = _nearest(path, view.places)
+    above = nearest(path, view.places)
     return (view.base if above is None else view.places[above]) is Show.WRITABLE
-
-
-def _nearest(path: str, places: Iterable[str]) -> str | None:
-    """The deepest of `places` at or above `path`."""
-    return max((place for place in places if is_within(path, place)), key=len, default=None)
 
 
 def _is_directory(path: str) -> bool:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from fnmatch import translate
 from typing import Final
 
-from agentctl.sandbox.places import Places, is_within, listed
+from agentctl.sandbox.places import TEMPORARY, Places, is_within, listed
 
-__all__ = ["RUN", "hidden_places", "hidden_sockets"]
+__all__ = ["RUN", "hidden_places", "hidden_sockets", "is_agents"]
 
 # Of the user's home. What is beneath a name is hidden with it.
 _CREDENTIALS: Final = (
@@ -163,6 +163,11 @@ _AGENTS: Final = ("/var/lib/docker", "/var/lib/incus", "/var/lib/lxd", "/var/sna
 RUN: Final = "/run"
 
 
+def is_agents(name: str) -> bool:
+    """Whether a name in the folder for temporary files is one by which programs listen for others."""
+    return _AGENT_IN_TMP.match(name) is not None
+
+
 def hidden_places(places: Places, *, confined: bool) -> list[str]:
     """The session's own, and where programs listen; at `confined` credentials as well. They may not be there."""
     found = [RUN, *_AGENTS, *places.secret, *([places.runtime] if places.runtime else [])]
@@ -173,11 +178,11 @@ def hidden_places(places: Places, *, confined: bool) -> list[str]:
 def hidden_sockets(places: Places, *, confined: bool) -> Iterator[str]:
     """Sockets outside /run that programs listen on: the known ones; at `confined` every one but a workspace's."""
     if not confined:
-        for name in sorted(filter(_AGENT_IN_TMP.match, listed("/tmp"))):  # noqa: S108  # looked at, not used
+        for name in sorted(filter(is_agents, listed("/tmp"))):  # noqa: S108  # looked at, not used
             yield os.path.join("/tmp", name)  # noqa: S108
         return
     for path in _listening():
-        inside = any(is_within(path, root) for root in (*places.workspace_roots, "/tmp", "/var/tmp", RUN))  # noqa: S108
+        inside = any(is_within(path, root) for root in (*places.workspace_roots, *TEMPORARY, RUN))
         if not inside and _is_socket(path):
             yield path
 

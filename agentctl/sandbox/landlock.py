@@ -7,14 +7,14 @@ to be written, the directory above gets what both have in common.
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from agentctl.sandbox import kernel
 from agentctl.sandbox.mounts import Show, View
 from agentctl.sandbox.places import is_within
 
-__all__ = ["LEAST_ABI", "Domain", "domain", "make", "scopes"]
+__all__ = ["LEAST_ABI", "Domain", "domain", "make", "scopes", "with_files"]
 
 LEAST_ABI: Final = 6  # from there on signals and abstract sockets can be scoped
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
@@ -83,6 +83,12 @@ def domain(view: View, *, offline: bool) -> Domain:
         paths=paths,
         listed=tuple(listed),
     )
+
+
+def with_files(allowed: Domain, files: Mapping[str, bool]) -> Domain:
+    """The same, and these files can be read and, where it says so, written."""
+    rights = tuple((path, _READ_FILE | (_WRITE_FILE | _TRUNCATE if written else 0)) for path, written in files.items())
+    return replace(allowed, paths=(*allowed.paths, *rights))
 
 
 def scopes() -> Domain:

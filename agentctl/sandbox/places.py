@@ -15,7 +15,21 @@ from agentctl.errors import SettingsError
 from agentctl.linked import Linked, linked
 from shield.types import Hidden
 
-__all__ = ["Installation", "Places", "gather", "installation", "is_within", "listed", "private_tmp", "with_session"]
+__all__ = [
+    "TEMPORARY",
+    "Installation",
+    "Places",
+    "gather",
+    "installation",
+    "is_within",
+    "listed",
+    "nearest",
+    "private_tmp",
+    "with_session",
+]
+
+# The folders for temporary files, of which a confined command has its own.
+TEMPORARY: Final = ("/tmp", "/var/tmp")  # noqa: S108  # names
 
 _PACKAGES: Final = ("agentctl", "audit", "shield")
 _DISTRIBUTION: Final = "shield_sidecar"
@@ -155,6 +169,11 @@ def private_tmp(uid: int) -> str:
 def is_within(path: str, place: str) -> bool:
     """Whether `path` is `place` or lies beneath it, by whole components. Both must be resolved."""
     return path == place or path.startswith(place.rstrip("/") + "/")
+
+
+def nearest(path: str, places: Iterable[str]) -> str | None:
+    """The deepest of `places` at or above `path`."""
+    return max((place for place in places if is_within(path, place)), key=len, default=None)
 
 
 def _linked(roots: Iterable[str]) -> tuple[Linked, ...]:

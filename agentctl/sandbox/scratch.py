@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from typing import Final
 
 from agentctl.errors import ToolError
-from agentctl.sandbox.places import Places, private_tmp
+from agentctl.sandbox.places import TEMPORARY, Places, private_tmp
 
 __all__ = ["Scratch"]
 
@@ -45,13 +45,18 @@ class Scratch:
                 os.close(self._held)
                 self._held = -1
 
+    @property
+    def made(self) -> Mapping[str, str] | None:
+        """What `private` has made, if a confined command was run."""
+        return self._stand_ins
+
     def private(self, places: Places) -> Mapping[str, str]:
         """What stands in a confined command for the shared temporary directories and for caches in the home."""
         session = self._own()
         if self._stand_ins is not None:
             return self._stand_ins
         stand_ins = {}
-        for name in ("/tmp", "/var/tmp"):  # noqa: S108  # the names that are covered
+        for name in TEMPORARY:
             stand_ins[name] = _made(os.path.join(session, name.strip("/").replace("/", "-")))
         _made(os.path.join(stand_ins["/tmp"], os.path.basename(private_tmp(os.geteuid()))))  # noqa: S108
         digest = hashlib.sha256("\0".join(places.workspace_roots).encode("utf-8", "surrogateescape")).hexdigest()
@@ -74,7 +79,7 @@ class Scratch:
         entry = os.lstat(place)
         if not stat.S_ISDIR(entry.st_mode) or entry.st_uid != os.geteuid() or entry.st_mode & 0o077:
             raise ToolError(f"`{place}` is not a directory of yours alone; remove it")
-        return {"/tmp": place, "/var/tmp": place}  # noqa: S108
+        return dict.fromkeys(TEMPORARY, place)
 
     def aside(self) -> str:
         """A directory for what one call makes us move away; it is not made before something is put there."""

@@ -3,12 +3,13 @@
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Final, Self
 
 from agentctl.errors import ToolError, UnsetError
 from agentctl.sandbox import bubblewrap
 from agentctl.sandbox.guard import Copies, Guard
+from agentctl.sandbox.lent import Copied, Opened, unseen
 from agentctl.sandbox.limits import default_limits
 from agentctl.sandbox.line import Line
 from agentctl.sandbox.mounts import moment
@@ -27,12 +28,21 @@ from agentctl.tools.output import Output
 from agentctl.tools.process import UMASK, follow, named, run
 from agentctl.tools.stop import Stop
 from agentctl.tools.warrant import Warrant
-from shield.types import PROXY_PORT, HostFact, Isolation
+from shield.types import PROXY_PORT, FileIdentity, HostFact, Isolation
 
 __all__ = ["Sandbox"]
 
 _TRIES: Final = 6
 _GRACE_S: Final = 20.0  # after a call's own time-out, should agentctl itself hang
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """Where a command runs and what it is given. `lent`: files outside, and whether it may write them."""
+
+    level: Isolation
+    hosts: Sequence[HostFact]
+    lent: Mapping[str, bool] = field(default_factory=dict)
 
 
 class Sandbox:
@@ -74,7 +84,9 @@ class Sandbox:
 
         Raises ToolError where the level is not offered or the child cannot be started, CancelledTurnError.
         """
-        return self._call(level, hosts, lambda start: run(warrant, child, stop, start=start))
+        return self._call(
+            _Call(level, hosts), warrant.receipt.files, lambda start: run(warrant, child, stop, start=start)
+        )
 
     def runner(self, level: Isolation, hosts: Sequence[HostFact] = ()) -> Runner:
         """How a tool starts its child at this level."""
@@ -84,13 +96,16 @@ class Sandbox:
 
         return at_level
 
-    def trial(self, child: Child, level: Isolation, hosts: Sequence[HostFact] = ()) -> Output:
+    def trial(
+        self, child: Child, level: Isolation, hosts: Sequence[HostFact] = (), files: Sequence[FileIdentity] = ()
+    ) -> Output:
         """Run a child of our own making, which is no action: to try whether the level holds."""
-        return self._call(level, hosts, lambda start: follow(child, Stop(), start=start))
+        return self._call(_Call(level, hosts), files, lambda start: follow(child, Stop(), start=start))
 
     def _call(
-        self, level: Isolation, hosts: Sequence[HostFact], work: Callable[[Callable[[Child], Line]], Output]
+        self, call: _Call, files: Sequence[FileIdentity], work: Callable[[Callable[[Child], Line]], Output]
     ) -> Output:
+        level = call.level
         if level not in self.offer.levels:
             raise ToolError(f"a command cannot be run at `{level}` here: {'; '.join(self.offer.reasons)}")
         before: list[str] = []
@@ -98,22 +113,38 @@ class Sandbox:
         with ExitStack() as stack:
             stack.callback(self._spawner(level).ahead)
             stack.enter_context(self._guarding(level, before, after))
+            call = stack.enter_context(self._lending(call, files, before, after))
             for left in reversed(range(_TRIES)):
                 # another program may take away what a mount was to stand on, a socket mostly, after it was seen
                 with suppress(UnsetError) if left else nullcontext():
-                    output = self._once(level, hosts, work, before)
+                    output = self._once(call, work, before)
                     break
         return replace(output, note="; ".join(filter(None, (*before, output.note, *after))))
 
-    def _once(
-        self,
-        level: Isolation,
-        hosts: Sequence[HostFact],
-        work: Callable[[Callable[[Child], Line]], Output],
-        notes: list[str],
-    ) -> Output:
+    def _once(self, call: _Call, work: Callable[[Callable[[Child], Line]], Output], notes: list[str]) -> Output:
         with ExitStack() as stack:
-            return work(lambda child: self._start(child, level, hosts, stack, notes))
+            return work(lambda child: self._start(child, call, stack, notes))
+
+    @contextmanager
+    def _lending(
+        self, call: _Call, files: Sequence[FileIdentity], before: list[str], after: list[str]
+    ) -> Iterator[_Call]:
+        """Share the temporary files that a confined call names, however it ends."""
+        if call.level is Isolation.STATE_HIDDEN and self._scratch.made is not None:
+            after += unseen(self._shown.view(Isolation.CONFINED, self._scratch.made), files)
+        if call.level is not Isolation.CONFINED or not files or self.offer.means is Means.SANDBOX_EXEC:
+            yield call
+            return
+        lent: Copied | Opened
+        if self.offer.means is Means.BUBBLEWRAP:
+            lent = Copied(self._shown.view(call.level, self._scratch.private(self.places)), files)
+        else:
+            lent = Opened(self._shown.view(call.level, self._scratch.shared_tmp()), files)
+        before += lent.bring()
+        try:
+            yield replace(call, lent=lent.rights) if isinstance(lent, Opened) else call
+        finally:
+            after += lent.take_back()
 
     @contextmanager
     def _guarding(self, level: Isolation, before: list[str], after: list[str]) -> Iterator[None]:
@@ -140,10 +171,9 @@ class Sandbox:
         # at `confined` no port of the machine is there to be closed
         return self._closed_ports if level is Isolation.STATE_HIDDEN else self._plain
 
-    def _start(
-        self, child: Child, level: Isolation, hosts: Sequence[HostFact], stack: ExitStack, notes: list[str]
-    ) -> Line:
-        order, ruleset = self._order(child, level)
+    def _start(self, child: Child, call: _Call, stack: ExitStack, notes: list[str]) -> Line:
+        level, hosts = call.level, call.hosts
+        order, ruleset = self._order(child, call)
         try:
             line = Line(self._spawner(level).supervisor(), order, child, ruleset)
         finally:
@@ -164,8 +194,9 @@ class Sandbox:
 
     # --- orders ------------------------------------------------------------------------------------------------------
 
-    def _order(self, child: Child, level: Isolation) -> tuple[Order, int | None]:
+    def _order(self, child: Child, call: _Call) -> tuple[Order, int | None]:
         """The order, and the descriptor of the ruleset that goes with it, the caller's to close."""
+        level = call.level
         plain = Order(
             argv=tuple(child.argv),
             env=tuple(child.env.items()),
@@ -180,7 +211,7 @@ class Sandbox:
         if self.offer.means is Means.BUBBLEWRAP:
             return self._bubblewrap(bounded, level, cwd)
         if self.offer.means is Means.LANDLOCK:
-            return self._landlock(bounded, level)
+            return self._landlock(bounded, call)
         if self.offer.means is Means.SANDBOX_EXEC:
             return self._sandbox_exec(bounded, level), None
         raise ToolError(f"a command cannot be run at `{level}` here")
@@ -207,7 +238,8 @@ class Sandbox:
         )
         return made, ruleset
 
-    def _landlock(self, order: Order, level: Isolation) -> tuple[Order, int | None]:
+    def _landlock(self, order: Order, call: _Call) -> tuple[Order, int | None]:
+        level = call.level
         confined = level is Isolation.CONFINED
         private: Mapping[str, str] = self._scratch.shared_tmp() if confined else {}
         networks = confined and self.offer.networks
@@ -219,7 +251,7 @@ class Sandbox:
             listen=PROXY_PORT,
         )
         # in a network of its own a command may connect to its own servers
-        return made, self._shown.ruleset(level, private, offline=confined and not networks)
+        return made, self._shown.ruleset(level, private, call.lent, offline=confined and not networks)
 
     def _sandbox_exec(self, order: Order, level: Isolation) -> Order:
         confined = level is Isolation.CONFINED

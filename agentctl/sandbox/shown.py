@@ -23,6 +23,7 @@ _TICK_NS: Final = 50_000_000
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Kept:
     view: View
+    domain: landlock.Domain
     ruleset: int
     watched: tuple[str, ...]
     signature: _Signature
@@ -51,10 +52,12 @@ class Shown:
         with self._lock:
             return self._current(level, private, None).view
 
-    def ruleset(self, level: Isolation, private: Mapping[str, str], *, offline: bool) -> int:
-        """A descriptor of the Landlock ruleset for a level, the caller's to close. Raises ToolError."""
+    def ruleset(self, level: Isolation, private: Mapping[str, str], lent: Mapping[str, bool], *, offline: bool) -> int:
+        """A descriptor of the Landlock ruleset for a level, the caller's to close. `lent`: files that it may read as
+        well, and whether it may write them. Raises ToolError."""
         with self._lock:
-            return os.dup(self._current(level, private, offline).ruleset)
+            kept = self._current(level, private, offline)
+            return _made(landlock.with_files(kept.domain, lent)) if lent else os.dup(kept.ruleset)
 
     def scopes(self) -> int:
         """A descriptor of the ruleset that keeps abstract sockets away, the caller's to close. Raises ToolError."""
@@ -77,7 +80,7 @@ class Shown:
     def _made(self, level: Isolation, private: Mapping[str, str], offline: bool | None) -> _Kept:
         seen = view(self._places, level, private=private)
         if offline is None:
-            ruleset, watched = -1, seen.watched
+            domain, ruleset, watched = landlock.Domain(), -1, seen.watched
             before = _signature(watched, private)
             seen = view(self._places, level, private=private)
         else:
@@ -89,7 +92,7 @@ class Shown:
             ruleset = _made(domain)
         newest = max((times for entry in before for times in entry[2:]), default=0)
         settled = newest < self._clock_ns() - _TICK_NS
-        return _Kept(view=seen, ruleset=ruleset, watched=watched, signature=before if settled else ())
+        return _Kept(view=seen, domain=domain, ruleset=ruleset, watched=watched, signature=before if settled else ())
 
 
 def _made(domain: landlock.Domain) -> int:

@@ -24,6 +24,7 @@ __all__ = [
     "MAX_FILE",
     "READ_DIRECTORY",
     "READ_FILE",
+    "WALK",
     "Walk",
     "by_component",
     "check_identity",
@@ -42,7 +43,7 @@ Walk = Callable[[str], int]
 MAX_FILE: Final = 64 * 1024 * 1024  # bytes of a file that is read or edited as a whole
 _CHUNK: Final = 1 << 20
 # O_PATH asks for no read permission on the way down; macOS has no O_PATH
-_WALK: Final = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+WALK: Final = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 READ_DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # O_NONBLOCK: a FIFO that took the file's place must not hang us before fstat unmasks it
 READ_FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
@@ -90,10 +91,10 @@ def in_one_step(path: str) -> int:
 
 def by_component(path: str) -> int:
     """A `Walk` from `/` down, one directory after the other."""
-    descriptor = _open("/", _WALK, None, path)
+    descriptor = _open("/", WALK, None, path)
     try:
         for name in components(path):
-            below = _open(name, _WALK, descriptor, path)
+            below = _open(name, WALK, descriptor, path)
             os.close(descriptor)
             descriptor = below
     except BaseException:
@@ -181,8 +182,8 @@ def same_directory(judged: FileIdentity, descriptor: int) -> None:
 def _at_once(path: str) -> int:
     no_links = getattr(os, "O_NOFOLLOW_ANY", None)
     if no_links is None:
-        return open_without_links(path, _WALK)
-    return os.open(path, (_WALK & ~os.O_NOFOLLOW) | no_links)
+        return open_without_links(path, WALK)
+    return os.open(path, (WALK & ~os.O_NOFOLLOW) | no_links)
 
 
 def _open(name: str, flags: int, folder: int | None, path: str) -> int:

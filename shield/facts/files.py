@@ -103,7 +103,8 @@ def _path(action: Action, path: PathFact, place: Place) -> Iterator[FileIdentity
         yield FileIdentity(role=FileRole.GLOB, path=pattern, sha256=f"sha256:{digest}", absent=not found)
     if path.access in (Access.WRITE, Access.DELETE):
         entry = _entry(path, place)
-        yield from _target(entry, place)
+        deleted = path.access is Access.DELETE and path.source.startswith("commands[")
+        yield from (replace(each, deleted=deleted and each.role is FileRole.TARGET) for each in _target(entry, place))
         if path.access is Access.DELETE:
             yield _thing(entry, place.files.lstat(entry))
     if action.type in ("edit_file", "archive_extract") and path.source == "/path":

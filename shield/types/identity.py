@@ -22,7 +22,8 @@ class FileIdentity:
     """One entry of a permit's `files[]`: what must still be the same when the action runs.
 
     `sha256` is set for role `content` and for `glob` (digest of its matches); `dev`/`ino` are of the file, or of the
-    parent directory for role `target`. `absent` says that the file did not exist.
+    parent directory for role `target`. `absent` says that the file did not exist, `deleted` of a `target` of a command
+    that it is one to delete and not to write.
     """
 
     role: FileRole
@@ -34,3 +35,4 @@ class FileIdentity:
     kind: str | None = None
     sha256: str | None = None
     absent: bool = False
+    deleted: bool = False

@@ -141,6 +141,23 @@ def test_deleting_a_link_binds_the_link(world: _World) -> None:
     assert {identity.kind for identity in found} == {"link"}
 
 
+def test_what_a_command_deletes_is_told_from_what_it_writes(world: _World) -> None:
+    """Whoever shares a file with a sandbox must not let be written what was judged as deleted."""
+    world.write("a")
+    for command, expected in (
+        ("rm a", {True}),
+        ("rm -f b", {True}),
+        ("echo x > a", {False}),
+        ("rm a; echo x > a", {True, False}),
+        ("mv a c", {True, False}),
+    ):
+        found = world.bind("execute_command", command=command)
+        assert found is not None
+        assert {each.deleted for each in found if each.role is FileRole.TARGET} == expected, command
+        assert not any(each.deleted for each in found if each.role is not FileRole.TARGET)
+    assert not any(each.deleted for each in world.bind("delete_file", path="a") or ())
+
+
 def test_attachments_bind_content_and_large_files_their_numbers(world: _World) -> None:
     path = world.write("a.bin")
     assert list(_roles(world.bind("send_email", to="a@b.example", attachments=["a.bin"])).values()) == [

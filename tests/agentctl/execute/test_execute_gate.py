@@ -431,7 +431,11 @@ STARTS = {
     "sandbox/child.py",
 }
 # the type of the network that is passed through; what a command is followed with, and how names lead to addresses
-NAMED = {"sidecar.py": {"agentctl.tools.web"}, "sandbox": {"agentctl.tools.web", "agentctl.tools.process"}}
+NAMED = {
+    "sidecar.py": {"agentctl.tools.web"},
+    # the sandbox shares the temporary files that a receipt names
+    "sandbox": {"agentctl.tools.web", "agentctl.tools.process", "agentctl.tools.descriptors"},
+}
 
 
 def imports(path: Path) -> set[str]:

@@ -14,6 +14,7 @@ from agentctl.sandbox import Offer, Places, Sandbox, gather, mounts
 from agentctl.sandbox.places import with_session
 from agentctl.sandbox.probing import candidates, trouble
 from agentctl.tools.child import Child
+from receipts import named_files
 from shield.types import Hidden, HostFact, IpClass, Isolation
 
 LEVELS = tuple(Isolation)
@@ -107,7 +108,7 @@ def run(sandbox: Sandbox, places: Places, step: dict[str, Any]) -> dict[str, Any
     ]
     empty = {"stdout": "", "stderr": "", "exit_code": None, "note": "", "status": "", "error": None}
     try:
-        output = sandbox.trial(child, Isolation(step["level"]), hosts)
+        output = sandbox.trial(child, Isolation(step["level"]), hosts, named_files(**step.get("files", {})))
     except AgentError as error:
         return empty | {"error": error.detail}
     finally:
