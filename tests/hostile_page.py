@@ -37,7 +37,7 @@ At `state_hidden` the command works on the real machine: what was judged or appr
 Neither level stops:
 
 - what is wrong with the kernel, or with bubblewrap. What hardly any program needs of the kernel is closed, no more;
-- what only takes time: side channels, heat, the load of the machine. memory, processes and time are bounded, and a disk can be filled;
+- what only takes time: side channels, heat, the load of the machine. processes and time are bounded, what a call started is ended first when memory runs out, and a disk can be filled;
 - what lies in the workspace: whoever runs code from there later, outside, runs what was written there. Hooks, settings and instructions that others obey are kept or moved aside (`tests/hostile/ways/persistence.py`); source code is not, because writing it is the work;
 - with Landlock, what is kept is put back when the call has ended: until then whoever looks sees what was written there, while bubblewrap lets nothing be written at all;
 - what the command prints: Shield takes secrets that it knows out of it and marks the rest as untrusted.

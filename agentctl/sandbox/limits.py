@@ -16,22 +16,21 @@ OOM_SCORE: Final = 500  # of 1000: when memory runs out, this goes before what t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Bounds of every process of a call; `data` are bytes of private writable memory, `cpu` seconds of one process.
+    """Bounds of every process of a call; `cpu` are seconds of one process. A bound is only ever lowered.
 
-    Not the address space: node, Java and Go reserve far more of it than they use. A bound is only ever lowered.
+    None of memory: what the kernel bounds is what a process has reserved, which is 16 TB for a sanitizer, and for node,
+    Java and Go far more than they use. When memory runs out, what a call started is ended first.
     """
 
     cpu: int
-    data: int
     file: int = FILE_BYTES
     open_files: int = OPEN_FILES
     processes: int = PROCESSES
 
 
 def default_limits(timeout_s: float) -> Limits:
-    """No process computes longer than all cores could in the call's time, or holds more than the machine's memory."""
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return Limits(cpu=math.ceil(timeout_s) * (os.cpu_count() or 1) + 1, data=memory)
+    """No process computes longer than all cores could in the call's time."""
+    return Limits(cpu=math.ceil(timeout_s) * (os.cpu_count() or 1) + 1)
 
 
 def apply(limits: Limits) -> None:
@@ -39,7 +38,6 @@ def apply(limits: Limits) -> None:
     bounds = [
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_CPU, limits.cpu),
-        (resource.RLIMIT_DATA, limits.data),
         (resource.RLIMIT_FSIZE, limits.file),
         (resource.RLIMIT_NOFILE, limits.open_files),
         (resource.RLIMIT_NPROC, limits.processes),

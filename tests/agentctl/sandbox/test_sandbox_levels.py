@@ -1,5 +1,9 @@
 """What a level promises, each promise with a real process that tries: bubblewrap and Landlock, root and nobody."""
 
+from pathlib import Path
+
+import pytest
+
 HIDDEN = ("shield/secret", "home/.config/agentctl/config.toml")
 
 
@@ -68,6 +72,21 @@ def test_confined_has_temporary_files_of_its_own(inside):
     inside(f"echo SECRET > {outside}", "none")
     assert "SECRET" not in inside(f"cat {outside}; rm -f {outside}; echo x > {outside}").stdout
     assert inside(f"cat {outside}; rm {outside}", "none").stdout == "SECRET\n"
+
+
+def test_memory_that_is_only_reserved_is_not_counted(inside):
+    """AddressSanitizer reserves 16 TB for its shadow, writable and private."""
+    if Path("/proc/sys/vm/overcommit_memory").read_text().strip() == "2":
+        pytest.skip("this kernel counts what is reserved")
+    reserve = "import mmap; mmap.mmap(-1, 1 << 44, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000); print('held')"
+    for level in ("none", "state_hidden", "confined"):
+        answer = inside(f'python3 -c "{reserve}"', level)
+        assert answer.stdout == "held\n", answer
+
+
+def test_what_a_call_starts_is_ended_first_when_memory_runs_out(inside):
+    for level in ("none", "state_hidden", "confined"):
+        assert int(inside("cat /proc/self/oom_score_adj", level).stdout) >= 500
 
 
 def test_no_process_outside_can_be_reached(inside):

@@ -257,7 +257,7 @@ def test_an_order_comes_out_as_it_went_in():
         env=(("A", "1"), ("B", "")),
         umask=0o22,
         deadline_s=3.5,
-        limits=Limits(cpu=1, data=2),
+        limits=Limits(cpu=1, processes=2),
         wrapper=("bwrap", "--bind"),
         landlock=True,
         seccomp=b"\0\1\2",
@@ -273,7 +273,7 @@ def test_an_order_comes_out_as_it_went_in():
 
 def test_limits_are_only_ever_lowered():
     script = "import resource; from agentctl.sandbox.limits import *; from agentctl.sandbox.limits import apply\n"
-    script += "resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)); apply(default_limits(1.5)); apply(Limits(cpu=9, data=1 << 40))\n"
+    script += "resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)); apply(default_limits(1.5)); apply(Limits(cpu=9))\n"
     script += "print(resource.getrlimit(resource.RLIMIT_NOFILE)[0], resource.getrlimit(resource.RLIMIT_CPU)[0], resource.getrlimit(resource.RLIMIT_CORE)[1])"
     env = {"PYTHONPATH": str(Path(__file__).resolve().parents[3])}
     said = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True, check=True).stdout
