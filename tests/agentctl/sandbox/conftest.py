@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from agentctl.sandbox import temporary
+
 ROOT = Path(__file__).resolve().parents[3]
 DRIVER = Path(__file__).with_name("sandbox_driver.py")
 NOBODY = 65534
@@ -71,6 +73,13 @@ class Driver:
 
     def end(self) -> Answer:
         return Answer(**self._read())
+
+    def aside(self, command: str, level: str = "confined", **more: Any) -> None:
+        """Start one in a thread of its own, so that others may run meanwhile; `join` gives its answer."""
+        self.ask({"do": "aside", "command": command, "level": level, **more})
+
+    def join(self) -> Answer:
+        return Answer(**self.ask({"do": "join"}))
 
     def ask(self, step: dict[str, Any]) -> dict[str, Any]:
         self._send(step)
@@ -184,7 +193,7 @@ def can_pass(folder: Path, user: int, interpreter: str) -> bool:
         "-c",
         "import os, sys; os.stat(sys.argv[1])",
     ]
-    return subprocess.run([*become, str(folder / ".")], capture_output=True, cwd="/", check=False).returncode == 0
+    return subprocess.run([*become, f"{folder}/."], capture_output=True, cwd="/", check=False).returncode == 0
 
 
 def users() -> list[int]:
@@ -241,6 +250,24 @@ def either(request: pytest.FixtureRequest, start_driver: Callable[[str, int], Dr
 def mounted(request: pytest.FixtureRequest, start_driver: Callable[[str, int], Driver]) -> Driver:
     """A fresh driver of bubblewrap's for each user."""
     return start_driver("bubblewrap", request.param)
+
+
+@pytest.fixture
+def name(inside: Driver) -> Iterator[str]:
+    """A path in the temporary folder of the machine, where nothing is."""
+    path = f"/tmp/lent-{inside.pid}"
+    yield path
+    inside(f"rm -rf {path}*", "none")
+
+
+@pytest.fixture
+def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that is taken for the temporary one."""
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    (tmp_path / "own").mkdir()
+    monkeypatch.setattr(temporary, "TEMPORARY", (str(folder),))
+    return folder
 
 
 def gone(pid: int) -> bool:
