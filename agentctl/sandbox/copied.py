@@ -16,7 +16,7 @@ from typing import Any, Final
 from agentctl.errors import ToolError
 from agentctl.sandbox.lent import Known, Lent, Print, each, fingerprint
 from agentctl.sandbox.mounts import View
-from agentctl.sandbox.temporary import CREATE, Named, beneath, check, check_folder, file, make_folder, named
+from agentctl.sandbox.temporary import CREATE, Named, beneath, check, check_folder, file, holding, make_folder, named
 from agentctl.tools.descriptors import READ_DIRECTORY
 from shield.types import FileIdentity
 
@@ -34,6 +34,7 @@ class Copied:
 
     def __init__(self, view: View, files: Iterable[FileIdentity], lent: Lent | None = None) -> None:
         self._named = named(view, files)
+        self._folders = holding(self._named)
         self._lent = lent or Lent()
         self._brought: dict[Named, Known] = {}
         self._left = MAX_LENT
@@ -153,8 +154,7 @@ class Copied:
                 except FileExistsError:
                     if not stat.S_ISDIR(os.stat(name, dir_fd=outer, follow_symlinks=False).st_mode):
                         raise
-            depth = len(one.names)
-            shared = {each.names[depth] for each in self._named if each.path.startswith(f"{one.path}/")}
+            shared = self._folders.get(one.path, ())
             with os.scandir(made) as entries:
                 if any(entry.name not in shared for entry in entries):
                     raise ToolError("the folder is made outside, too, but only what the line names in it is shared")
@@ -208,12 +208,15 @@ def _drop(one: Named, target: FileIdentity, known: Known) -> None:
 
 
 def _clear(folder: int, name: str) -> None:
+    """Have nothing stand there. A folder with something in it may hold without end: it is only called otherwise."""
     try:
         with suppress(FileNotFoundError):
             os.unlink(name, dir_fd=folder)
     except IsADirectoryError:
-        with suppress(OSError):
+        try:
             os.rmdir(name, dir_fd=folder)
+        except OSError:
+            os.rename(name, f".gone-{os.urandom(4).hex()}", src_dir_fd=folder, dst_dir_fd=folder)
 
 
 def _reserve(target: int, size: int) -> None:

@@ -41,8 +41,8 @@ class Domain:
 
 
 def make(domain: Domain, files: Mapping[int, bool] | None = None) -> int:
-    """The descriptor of a ruleset, to be entered by whoever is given it. `files`: open ones that can be read as well
-    and, where it says so, written; not by their paths, where others may put something else. Raises OSError."""
+    """The descriptor of a ruleset, to be entered by whoever is given it. `files`: open ones that can be read and run
+    as well and, where it says so, written; not by their paths, where others may put something else. Raises OSError."""
     ruleset = kernel.new_ruleset(fs=domain.fs, net=domain.net, scoped=domain.scoped)
     try:
         for path, rights in domain.paths:
@@ -55,7 +55,8 @@ def make(domain: Domain, files: Mapping[int, bool] | None = None) -> int:
             finally:
                 os.close(descriptor)
         for descriptor, written in (files or {}).items():
-            kernel.add_path_rule(ruleset, _READ_FILE | (_WRITE_FILE | _TRUNCATE if written else 0), descriptor)
+            rights = _EXECUTE | _READ_FILE | (_WRITE_FILE | _TRUNCATE if written else 0)
+            kernel.add_path_rule(ruleset, rights, descriptor)
     except BaseException:
         os.close(ruleset)
         raise

@@ -16,7 +16,7 @@ from typing import Final
 from agentctl.errors import ToolError
 from agentctl.sandbox.mounts import View
 from agentctl.sandbox.places import is_within
-from agentctl.sandbox.temporary import CREATE, Named, beneath, check, check_folder, file, named
+from agentctl.sandbox.temporary import CREATE, Named, beneath, check, check_folder, file, holding, named
 from agentctl.tools.process import UMASK
 from shield.types import FileIdentity
 
@@ -69,6 +69,7 @@ class Opened:
 
     def __init__(self, view: View, files: Iterable[FileIdentity], lent: Lent | None = None) -> None:
         self._named = [one for one in named(view, files) if not is_within(one.path, one.own)]
+        self._folders = holding(self._named)
         self._lent = lent or Lent()
         self._made: dict[Named, Known] = {}
         self.rights: dict[int, bool] = {}  # of each open file, whether it may be written
@@ -94,7 +95,7 @@ class Opened:
             try:
                 descriptor = os.open(name, _HOLD, dir_fd=folder)
             except FileNotFoundError:
-                if not one.written:
+                if not one.written or one.path in self._folders:
                     return
                 known = self._lent.remember(one.path, Known(outside=_made(folder, name)))
                 descriptor = os.open(name, _HOLD, dir_fd=folder)

@@ -16,7 +16,18 @@ from agentctl.tools.descriptors import READ_DIRECTORY, READ_FILE, WALK, director
 from agentctl.tools.process import UMASK
 from shield.types import FileIdentity, FileRole
 
-__all__ = ["CREATE", "Named", "beneath", "check", "check_folder", "file", "in_temporary", "make_folder", "named"]
+__all__ = [
+    "CREATE",
+    "Named",
+    "beneath",
+    "check",
+    "check_folder",
+    "file",
+    "holding",
+    "in_temporary",
+    "make_folder",
+    "named",
+]
 
 CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NOCTTY
 _NO_FILE: Final = frozenset({errno.ELOOP, errno.EMLINK, errno.ENXIO})  # a link, a socket
@@ -41,6 +52,17 @@ class Named:
     @property
     def path(self) -> str:
         return "/".join((self.folder, *self.names))
+
+
+def holding(named: Iterable[Named]) -> dict[str, set[str]]:
+    """The paths of all folders on the way to these, each with the names in it that lead there."""
+    found: dict[str, set[str]] = {}
+    for one in named:
+        path = one.folder
+        for name in one.names:
+            found.setdefault(path, set()).add(name)
+            path = f"{path}/{name}"
+    return found
 
 
 def in_temporary(files: Iterable[FileIdentity]) -> list[FileIdentity]:
