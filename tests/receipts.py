@@ -1,10 +1,8 @@
-"""Parts of a receipt, as Shield would name them for the disk as it is, and what a command would see of it."""
+"""Parts of a receipt, as Shield would name them for the disk as it is."""
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 
-from agentctl.sandbox.mounts import Show, View
 from shield.types import FileIdentity, FileRole
 
 
@@ -25,10 +23,3 @@ def named_files(
             FileIdentity(role=FileRole.TARGET, path=path, absent=not os.path.lexists(path), deleted=deleted, **of)
         )
     return found
-
-
-def seen(shared: Path, **places: Show) -> View:
-    """What a command sees that has the folder `own` beside `shared` in its place."""
-    own = str(shared.parent / "own")
-    table = {str(shared): Show.PRIVATE} | {str(shared / name): show for name, show in places.items()}
-    return View(base=Show.READONLY, places=table, sources={str(shared): own}, watched=())

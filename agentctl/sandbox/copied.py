@@ -16,7 +16,18 @@ from typing import Any, Final
 from agentctl.errors import ToolError
 from agentctl.sandbox.lent import Known, Lent, Print, each, fingerprint
 from agentctl.sandbox.mounts import View
-from agentctl.sandbox.temporary import CREATE, Named, beneath, check, check_folder, file, holding, make_folder, named
+from agentctl.sandbox.temporary import (
+    CREATE,
+    Named,
+    beneath,
+    check,
+    check_folder,
+    check_writable,
+    file,
+    holding,
+    make_folder,
+    named,
+)
 from agentctl.tools.descriptors import READ_DIRECTORY
 from shield.types import FileIdentity
 
@@ -74,7 +85,7 @@ class Copied:
         copy = None if known is None else known.inside
         if one.target is None and copy is None:
             return None  # what a command left among the sandboxed ones, if anything
-        make = one.target is not None and one.target.dev is not None
+        make = _own_folder if one.target is not None and one.target.dev is not None else None
         with suppress(FileNotFoundError), beneath(one.own, one.names, make=make) as (inner, name):
             if one.target is not None or fingerprint(os.stat(name, dir_fd=inner, follow_symlinks=False)) == copy:
                 _clear(inner, name)
@@ -85,7 +96,7 @@ class Copied:
         if one.judged is not None:
             check(one.judged, entry)
         content = hashlib.sha256()
-        with beneath(one.own, one.names, make=True) as (inner, name):
+        with beneath(one.own, one.names, make=_own_folder) as (inner, name):
             _clear(inner, name)
             inside = self._copy(source, inner, name, modes=0o777, content=content)
             if one.judged is not None and one.judged.sha256 not in (None, f"sha256:{content.hexdigest()}"):
@@ -112,7 +123,7 @@ class Copied:
             if not one.written:
                 return
             if source is None:
-                self._make_folder(one, one.target, known, inner)
+                self._make_folder(one, one.target, inner)
                 return
             inside = fingerprint(os.fstat(source))
             if inside != known.inside:
@@ -121,7 +132,7 @@ class Copied:
 
     def _replace(self, one: Named, target: FileIdentity, known: Known, source: int) -> Print:
         self._room(source)
-        with beneath(one.folder, one.names, make=target.dev is None) as (outer, name):
+        with beneath(one.folder, one.names, make=make_folder if target.dev is None else None) as (outer, name):
             check_folder(target, outer)
             if known.outside is None:
                 return self._copy(source, outer, name, modes=0o755)
@@ -130,30 +141,25 @@ class Copied:
                 found = os.fstat(written)
                 _same(found, known)
                 _check_owner(found, os.fstat(outer))
-                if found.st_nlink > 1:
-                    raise ToolError("it has other names, and would change under those, too")
+                check_writable(found)
                 self._fill(written, source)
                 _carry_mode(written, found.st_mode, os.fstat(source).st_mode)
                 return fingerprint(os.fstat(written))
             finally:
                 os.close(written)
 
-    def _make_folder(self, one: Named, target: FileIdentity, known: Known, inner: int) -> None:
+    def _make_folder(self, one: Named, target: FileIdentity, inner: int) -> None:
         """The command made a folder there: one is made outside, for what else the line names in it."""
         try:
             made = os.open(one.names[-1], READ_DIRECTORY, dir_fd=inner)
         except OSError:
             raise ToolError(_NO_FILE) from None
         try:
-            if known.outside is not None:
-                raise ToolError(_NO_FILE)
-            with beneath(one.folder, one.names, make=target.dev is None) as (outer, name):
+            with beneath(one.folder, one.names, make=make_folder if target.dev is None else None) as (outer, name):
                 check_folder(target, outer)
-                try:
-                    make_folder(outer, name)
-                except FileExistsError:
-                    if not stat.S_ISDIR(os.stat(name, dir_fd=outer, follow_symlinks=False).st_mode):
-                        raise
+                make_folder(outer, name)
+                if not stat.S_ISDIR(os.stat(name, dir_fd=outer, follow_symlinks=False).st_mode):
+                    raise ToolError(_NO_FILE)
             shared = self._folders.get(one.path, ())
             with os.scandir(made) as entries:
                 if any(entry.name not in shared for entry in entries):
@@ -217,6 +223,14 @@ def _clear(folder: int, name: str) -> None:
             os.rmdir(name, dir_fd=folder)
         except OSError:
             os.rename(name, f".gone-{os.urandom(4).hex()}", src_dir_fd=folder, dst_dir_fd=folder)
+
+
+def _own_folder(folder: int, name: str) -> None:
+    """One on the way to a copy, whatever a command has put there."""
+    make_folder(folder, name)
+    if not stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+        _clear(folder, name)
+        make_folder(folder, name)
 
 
 def _reserve(target: int, size: int) -> None:

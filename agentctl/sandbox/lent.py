@@ -16,7 +16,7 @@ from typing import Final
 from agentctl.errors import ToolError
 from agentctl.sandbox.mounts import View
 from agentctl.sandbox.places import is_within
-from agentctl.sandbox.temporary import CREATE, Named, beneath, check, check_folder, file, holding, named
+from agentctl.sandbox.temporary import CREATE, Named, beneath, check, check_folder, check_writable, file, holding, named
 from agentctl.tools.process import UMASK
 from shield.types import FileIdentity
 
@@ -116,10 +116,10 @@ class Opened:
         if not stat.S_ISREG(entry.st_mode):
             os.close(descriptor)
             return
-        shared = entry.st_nlink > 1
-        self.rights[descriptor] = one.written and not shared
-        if one.written and shared:
-            raise ToolError("it has other names, and would change under those, too; it can only be read")
+        self.rights[descriptor] = False
+        if one.written:
+            check_writable(entry)
+            self.rights[descriptor] = True
 
     def _take_back(self, one: Named) -> None:
         known = self._made[one]

@@ -3,8 +3,8 @@
 import errno
 import os
 import stat
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -101,6 +101,14 @@ def check(judged: FileIdentity, found: os.stat_result) -> None:
         raise ToolError("it is not the file that was judged")
 
 
+def check_writable(entry: os.stat_result) -> None:
+    """Raise ToolError where more than this file would change."""
+    if entry.st_nlink > 1:
+        raise ToolError("it has other names, and would change under those, too; it can only be read")
+    if entry.st_mode & (stat.S_ISUID | stat.S_ISGID):
+        raise ToolError("it is a program with rights of its own; it can only be read")
+
+
 def check_folder(target: FileIdentity, folder: int) -> None:
     """Raise ToolError unless this is the folder that was judged: one that was not there then is ours."""
     found = os.fstat(folder)
@@ -116,22 +124,26 @@ def _folders() -> set[str]:
 
 
 @contextmanager
-def beneath(root: str, names: Sequence[str], *, make: bool = False) -> Iterator[tuple[int, str]]:
-    """The folder of the last of `names` beneath `root`, reached without a link; `make`: made where it is missing."""
+def beneath(
+    root: str, names: Sequence[str], *, make: Callable[[int, str], None] | None = None
+) -> Iterator[tuple[int, str]]:
+    """The folder of the last of `names` beneath `root`, reached without a link; `make` makes one on the way."""
     with ExitStack() as stack:
         folder = stack.enter_context(directory(root))
         for name in names[:-1]:
-            if make:
-                with suppress(FileExistsError):
-                    make_folder(folder, name)
+            if make is not None:
+                make(folder, name)
             folder = os.open(name, WALK, dir_fd=folder)
             stack.callback(os.close, folder)
         yield folder, names[-1]
 
 
 def make_folder(folder: int, name: str) -> None:
-    """A new folder, of the mode that a command would give it."""
-    os.mkdir(name, 0o777 & ~UMASK, dir_fd=folder)
+    """A folder, of the mode that a command would give it, unless something stands there."""
+    try:
+        os.mkdir(name, 0o777 & ~UMASK, dir_fd=folder)
+    except FileExistsError:
+        return
     above = os.fstat(folder)
     if above.st_uid == os.geteuid() or above.st_mode & stat.S_ISVTX:  # else another may stand there by now
         made = os.open(name, READ_DIRECTORY, dir_fd=folder)

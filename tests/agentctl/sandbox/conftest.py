@@ -15,7 +15,9 @@ from typing import Any
 
 import pytest
 
-from agentctl.sandbox import temporary
+from temporary_files import free_name, open_files, own, shared
+
+__all__ = ["free_name", "open_files", "own", "shared"]
 
 ROOT = Path(__file__).resolve().parents[3]
 DRIVER = Path(__file__).with_name("sandbox_driver.py")
@@ -250,24 +252,6 @@ def either(request: pytest.FixtureRequest, start_driver: Callable[[str, int], Dr
 def mounted(request: pytest.FixtureRequest, start_driver: Callable[[str, int], Driver]) -> Driver:
     """A fresh driver of bubblewrap's for each user."""
     return start_driver("bubblewrap", request.param)
-
-
-@pytest.fixture
-def name(inside: Driver) -> Iterator[str]:
-    """A path in the temporary folder of the machine, where nothing is."""
-    path = f"/tmp/lent-{inside.pid}"
-    yield path
-    inside(f"rm -rf {path}*", "none")
-
-
-@pytest.fixture
-def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder that is taken for the temporary one."""
-    folder = tmp_path / "shared"
-    folder.mkdir()
-    (tmp_path / "own").mkdir()
-    monkeypatch.setattr(temporary, "TEMPORARY", (str(folder),))
-    return folder
 
 
 def gone(pid: int) -> bool:
