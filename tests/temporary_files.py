@@ -1,7 +1,7 @@
 """A folder that is taken for the temporary one of the machine, and what a command has in its place."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ __all__ = ["both", "free_name", "open_files", "own", "seen", "shared"]
 
 
 @pytest.fixture(name="name")
-def free_name(inside: Callable[..., Any]) -> Iterator[str]:
+def free_name(inside: Any) -> Iterator[str]:
     """A path in the temporary folder of the machine, where nothing is."""
     path = f"/tmp/lent-{inside.pid}"
     yield path

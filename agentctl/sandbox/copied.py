@@ -79,9 +79,7 @@ class Copied:
             with file(outer, name) as source:
                 if source is not None:
                     return self._lent.remember(one.path, self._lay_in(one, source))
-            if one.target is not None and not one.written:
-                raise ToolError("it is no file, and stays as it is")
-            return None
+            return None if one.target is None else self._folder_inside(one, outer, name)
         copy = None if known is None else known.inside
         if one.target is None and copy is None:
             return None  # what a command left among the sandboxed ones, if anything
@@ -90,6 +88,12 @@ class Copied:
             if one.target is not None or fingerprint(os.stat(name, dir_fd=inner, follow_symlinks=False)) == copy:
                 _clear(inner, name)
         return None if one.target is None else self._lent.remember(one.path, Known())
+
+    def _folder_inside(self, one: Named, outer: int, name: str) -> Known:
+        if not stat.S_ISDIR(os.stat(name, dir_fd=outer, follow_symlinks=False).st_mode):
+            raise ToolError("it is no file, and stays as it is")
+        with beneath(one.own, (*one.names, ""), make=_own_folder):
+            return self._lent.remember(one.path, Known(folder=True))
 
     def _lay_in(self, one: Named, source: int) -> Known:
         entry = os.fstat(source)
@@ -163,7 +167,7 @@ class Copied:
             shared = self._folders.get(one.path, ())
             with os.scandir(made) as entries:
                 if any(entry.name not in shared for entry in entries):
-                    raise ToolError("the folder is made outside, too, but only what the line names in it is shared")
+                    raise ToolError("of this folder only what the line names in it is shared")
         finally:
             os.close(made)
 
@@ -205,12 +209,24 @@ class Copied:
 
 def _drop(one: Named, target: FileIdentity, known: Known) -> None:
     """The command has deleted what was brought."""
-    if known.outside is not None:
+    if known.outside is not None or known.folder:
         with suppress(FileNotFoundError), beneath(one.folder, one.names) as (outer, name):
             check_folder(target, outer)
+            if known.folder:
+                _drop_folder(outer, name)
+                return
             _same(os.stat(name, dir_fd=outer, follow_symlinks=False), known)
             os.unlink(name, dir_fd=outer)
     known.outside = known.inside = None
+
+
+def _drop_folder(folder: int, name: str) -> None:
+    try:
+        os.rmdir(name, dir_fd=folder)
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+            raise
+        raise ToolError("it holds what is not shared, and stays as it is") from None
 
 
 def _clear(folder: int, name: str) -> None:

@@ -30,10 +30,12 @@ _HOLD: Final = getattr(os, "O_PATH", os.O_RDONLY) | os.O_NOFOLLOW | os.O_CLOEXEC
 
 @dataclass(slots=True)
 class Known:
-    """What there was outside and inside when both were the same, and how many of the calls that run have it."""
+    """What there was outside and inside when both were the same, and how many of the calls that run have it. Of a
+    folder only that there is one."""
 
     outside: Print | None = None
     inside: Print | None = None
+    folder: bool = False
     users: int = 0
 
 

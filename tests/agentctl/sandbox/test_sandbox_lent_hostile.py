@@ -106,6 +106,16 @@ def test_a_folder_that_is_gone_outside_is_gone_inside(inside, name):
         inside(f"rm -rf {name}", "none")
 
 
+def test_a_folder_can_be_made_and_removed_again_and_again(mounted):
+    name = f"{SHARED}/lent-{mounted.pid}"
+    for _ in range(2):
+        mounted(f"mkdir {name}; echo x > {name}/x", files={"write": [name]})
+        assert mounted(f"stat -c '%F %a' {name}", "none").stdout == "directory 755\n"
+        assert mounted(f"cat {name}/x").stdout == "x\n"
+        assert mounted(f"rm -r {name}", files={"delete": [name]}).note == "exit code 0"
+        assert mounted(f"ls {name}", "none").exit_code != 0
+
+
 def test_beside_a_workspace_in_the_temporary_folder(inside, name):
     inside(f"mkdir -p {name}/ws; echo one > {name}/x; echo own > {name}/ws/x", "none")
     inside.ask({"do": "renew", "root": f"{name}/ws"})
@@ -210,3 +220,36 @@ def test_whatever_a_command_leaves_under_a_name_does_no_harm(mounted):
     finally:
         mounted(f"rm -rf {SHARED}/lent-{mounted.pid}-*", "none")
     assert time.monotonic() - begun < 60
+
+
+SWAPS = """
+mkdir -p {0}; cd {0} || exit
+while :; do
+  rm -rf d; ln -s {1}/home/.ssh d; rm -f d; ln -s {1}/other d; rm -f d; mkdir d; ln -s {1}/home/.ssh/id_rsa d/x
+  rm -rf d; mkdir -p d/x; rm -rf d; mkdir d; mkfifo d/x; rm -f d/x; echo hostile > d/x; ln -f d/x d/y
+done
+"""
+
+
+def test_a_call_beside_one_that_swaps_what_it_shares_does_no_harm(mounted):
+    """Folders, links and files change places all the while that files are brought in and taken back."""
+    name = f"{SHARED}/lent-{mounted.pid}"
+    keys = f"cd {mounted.world} && cat home/.ssh/id_rsa; ls -A home/.ssh other"
+    before = mounted(keys, "none").stdout
+    opened = f"ls /proc/{mounted.pid}/fd | wc -l"
+    mounted(f"mkdir -p {name}/d", "none")
+    mounted("true", files={"write": [f"{name}/d/x"]})
+    held = mounted(opened, "none").stdout
+    try:
+        mounted.aside(SWAPS.format(name, mounted.world), files={"read": [f"{name}/z"]}, timeout_s=4)
+        begun = time.monotonic()
+        while time.monotonic() - begun < 3:
+            mounted(f"echo outside > {name}/d/x; rm -f {name}/d/y", "none")
+            files = {"read": [f"{name}/d/z"], "write": [f"{name}/d/x", f"{name}/d/y", f"{name}/d"]}
+            mounted(f"echo one >> {name}/d/x", files=files, timeout_s=1)  # it may be a FIFO
+            assert "SECRET" not in mounted(f"cat {name}/d/*; test -d {name}/d -a ! -L {name}/d", "none").stdout
+            assert mounted(keys, "none").stdout == before
+        mounted.join()
+        assert mounted(opened, "none").stdout == held
+    finally:
+        mounted(f"rm -rf {name}", "none")

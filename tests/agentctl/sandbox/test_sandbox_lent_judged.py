@@ -1,5 +1,6 @@
 """Temporary files that a call names, where something is not as it was judged, or cannot be done."""
 
+import errno
 import os
 import resource
 from dataclasses import replace
@@ -218,10 +219,61 @@ def test_a_name_that_no_file_can_have_is_told_of_on_one_line(shared, name):
     assert unseen(seen(shared), files) == []
 
 
-def test_a_folder_that_is_to_be_deleted_stays_and_that_is_said(shared):
+def test_of_a_folder_what_is_empty_is_deleted_and_nothing_else(shared, own):
+    for holds, notes in ((None, 0), ("y", 1)):
+        (shared / "d").mkdir()
+        if holds:
+            (shared / "d" / holds).touch()
+        call = Copied(seen(shared), named_files(delete=[str(shared / "d")]))
+        assert call.bring() == []
+        assert list((own / "d").iterdir()) == []
+        assert call.take_back() == []
+        assert (shared / "d").exists()
+        assert call.bring() == []
+        (own / "d").rmdir()
+        said = call.take_back()
+        assert len(said) == notes
+        assert (shared / "d").exists() is bool(notes)
+        assert not notes or "holds what is not shared" in said[0]
+
+
+def test_what_is_neither_file_nor_folder_stays_and_that_is_said(shared, own):
+    os.mkfifo(shared / "x")
+    for files in (named_files(delete=[str(shared / "x")]), named_files(write=[str(shared / "x")])):
+        call = Copied(seen(shared), files)
+        [note] = call.bring()
+        assert "it is no file" in note
+        (own / "x").write_text("one")
+        assert call.take_back() == []
+        assert (shared / "x").is_fifo()
+        (own / "x").unlink()
+
+
+def test_a_file_does_not_take_the_place_of_a_folder_nor_a_folder_that_of_a_file(shared, own):
     (shared / "d").mkdir()
-    call = Copied(seen(shared), named_files(delete=[str(shared / "d")]))
-    notes = call.bring()
-    assert "it is no file" in notes[0]
-    assert call.take_back() == []
+    (shared / "x").write_text("one")
+    call = Copied(seen(shared), named_files(write=[str(shared / "d"), str(shared / "x")]))
+    assert call.bring() == []
+    (own / "d").rmdir()
+    (own / "d").write_text("two")
+    (own / "x").unlink()
+    (own / "x").mkdir()
+    assert len(call.take_back()) == 2
     assert (shared / "d").is_dir()
+    assert (shared / "x").read_text() == "one"
+
+
+def test_room_that_was_reserved_in_vain_is_given_up(shared, own, monkeypatch):
+    (shared / "x").write_text("one")
+    call = Copied(seen(shared), named_files(write=[str(shared / "x")]))
+    assert call.bring() == []
+    (own / "x").write_text("two, longer")
+
+    def half(descriptor: int, offset: int, size: int) -> None:
+        os.ftruncate(descriptor, size)
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", half)
+    [note] = call.take_back()
+    assert "no space" in note
+    assert (shared / "x").read_text() == "one"

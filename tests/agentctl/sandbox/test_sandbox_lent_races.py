@@ -1,5 +1,8 @@
 """Temporary files that calls side by side name, and the end of a session."""
 
+import os
+from dataclasses import replace
+
 import pytest
 
 from agentctl.sandbox import lent as lending
@@ -88,3 +91,34 @@ def test_names_are_not_remembered_for_ever(shared, monkeypatch):
     assert len(lent.known) <= 3
     assert str(shared / "held") in lent.known
     held.take_back()
+
+
+def test_what_is_read_and_written_and_not_there_yet_is_made(shared):
+    call = Opened(seen(shared), named_files(read=[str(shared / "x")], write=[str(shared / "x")]))
+    assert call.bring() == []
+    assert list(call.rights.values()) == [True]
+    assert call.take_back() == []
+
+
+def test_an_empty_file_that_was_written_at_once_is_kept(shared):
+    for index in range(20):
+        path = shared / f"x{index}"
+        call = Opened(seen(shared), named_files(write=[str(path)]))
+        assert call.bring() == []
+        path.write_text("")
+        assert call.take_back() == []
+        assert path.exists()
+        assert path.stat().st_mode & 0o777 == 0o644
+
+
+def test_no_rights_are_given_on_what_is_no_file(shared):
+    """Rights on a folder would be rights on all that it holds."""
+    (shared / "folder" / "x").mkdir(parents=True)
+    (shared / "link").symlink_to(shared / "folder")
+    os.mkfifo(shared / "fifo")
+    paths = [str(shared / name) for name in ("folder", "link", "fifo", "link/x", "folder/x")]
+    for files in (named_files(write=paths), [replace(each, kind=None) for each in named_files(read=paths)]):
+        call = Opened(seen(shared), files)
+        call.bring()
+        assert call.rights == {}
+        call.take_back()
