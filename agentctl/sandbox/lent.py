@@ -141,16 +141,19 @@ def unseen(view: View, files: Iterable[FileIdentity]) -> list[str]:
         f"`{_shown(one.path)}` is not there: a command in the sandbox has left one, which only commands in the sandbox"
         " see; have it written into the workspace, or by a command that names it"
         for one in named(view, files)
-        if not one.written and _is_file(one.own, one.names) and not _is_file(one.folder, one.names)
+        if not one.written and not one.listens and _is_file(one.own, one.names) and not _is_file(one.folder, one.names)
     ]
 
 
 def each(named: Iterable[Named], step: Callable[[Named], None]) -> list[str]:
-    """Do one after the other. What went wrong, in words."""
+    """Do one after the other, but for what is never shared. What went wrong, in words."""
     notes = []
     for one in list(named):
         try:
-            step(one)
+            if not one.listens:
+                step(one)
+            elif one.written:
+                raise ToolError("by names like this one programs listen for others")
         except ToolError as error:
             notes.append(f"`{_shown(one.path)}` is not shared with the sandbox: {error.detail}")
         except (OSError, ValueError) as error:  # ValueError: a name that no file can have

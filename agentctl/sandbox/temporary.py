@@ -37,13 +37,15 @@ _ROLES: Final = frozenset({FileRole.CONTENT, FileRole.LARGE, FileRole.READ, File
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Named:
     """A file by its names beneath a temporary folder, and beneath what stands for that. `target`: it is written, or
-    deleted, in the folder that this identifies. `judged`: which file it was that is read, run or deleted."""
+    deleted, in the folder that this identifies. `judged`: which file it was that is read, run or deleted. `listens`: by
+    such a name programs listen for others, so that it is not shared."""
 
     folder: str
     names: tuple[str, ...]
     own: str
     target: FileIdentity | None = None
     judged: FileIdentity | None = None
+    listens: bool = False
 
     @property
     def written(self) -> bool:
@@ -82,9 +84,11 @@ def named(view: View, files: Iterable[FileIdentity]) -> list[Named]:
         names = tuple(file.path[len(place) :].split("/")[1:])
         if not names or any(name in ("", ".", "..") for name in names):
             continue
-        if is_agents(names[0]) or is_private_tmp(names[0]):
+        if is_private_tmp(names[0]):
             continue
-        one = found.get(file.path) or Named(folder=place, names=names, own=view.sources[place])
+        one = found.get(file.path)
+        if one is None:
+            one = Named(folder=place, names=names, own=view.sources[place], listens=is_agents(names[0]))
         if file.role is not FileRole.TARGET:
             one = replace(one, judged=one.judged or file)
         elif one.target is None or not file.deleted:

@@ -164,6 +164,20 @@ def test_a_program_with_rights_of_its_own_is_not_changed(shared, own):
             assert (path.read_text(), path.stat().st_mode & 0o7777) == ("one", mode)
 
 
+def test_what_is_never_shared_is_told_of_where_it_is_written(shared, own):
+    paths = [str(shared / "screenshot.txt"), str(shared / "ssh-x" / "agent")]
+    for call in both(shared, named_files(write=paths)):
+        assert [note.rpartition(": ")[2] for note in call.bring()] == [
+            "by names like this one programs listen for others"
+        ] * 2
+        (own / "screenshot.txt").write_text("one")
+        assert call.take_back() == []
+        assert list(shared.iterdir()) == []
+    for call in both(shared, named_files(read=paths)):
+        assert [*call.bring(), *call.take_back()] == []
+    assert unseen(seen(shared), named_files(read=paths)) == []
+
+
 def test_a_temporary_folder_may_be_a_link(shared, own, monkeypatch):
     link = shared.parent / "link"
     link.symlink_to(shared)
