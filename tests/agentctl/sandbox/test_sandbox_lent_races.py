@@ -122,3 +122,33 @@ def test_no_rights_are_given_on_what_is_no_file(shared):
         call.bring()
         assert call.rights == {}
         call.take_back()
+
+
+def test_no_link_on_the_way_is_followed(shared, own):
+    """Inside, where the command puts it; outside, where another user does."""
+    keys = shared.parent / "keys"
+    keys.mkdir()
+    (keys / "x").write_text("SECRET")
+    (shared / "d").mkdir()
+    call = Copied(seen(shared), named_files(write=[str(shared / name / "x") for name in ("d", "new")]))
+    assert call.bring() == []
+    for name in ("d", "new"):
+        (own / name).mkdir(exist_ok=True)
+        (own / name).rmdir()
+        (own / name).symlink_to(keys)
+    assert len(call.take_back()) == 2
+    assert list(shared.rglob("*")) == [shared / "d"]
+    for name in ("d", "new"):
+        (own / name).unlink()
+        (own / name).mkdir()
+        (own / name / "x").write_text("hostile")
+    (shared / "d").rmdir()
+    for name in ("d", "new"):
+        (shared / name).symlink_to(keys)
+    assert len(call.take_back()) == 2
+    assert (keys / "x").read_text() == "SECRET"
+    reading = named_files(read=[str(shared / "d" / "x")])
+    for again in (Copied(seen(shared), reading), Opened(seen(shared), reading)):
+        assert len(again.bring()) == 1
+        assert "SECRET" not in (own / "d" / "x").read_text()
+        again.take_back()
