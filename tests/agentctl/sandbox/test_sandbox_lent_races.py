@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from agentctl.sandbox import Offer, Places, Sandbox
 from agentctl.sandbox import lent as lending
 from agentctl.sandbox.copied import Copied
 from agentctl.sandbox.lent import Lent, Opened
@@ -68,6 +69,16 @@ def test_what_is_removed_with_the_session_is_not_deleted_outside(shared, own):
     [note] = call.take_back()
     assert "the session has ended" in note
     assert (shared / "x").read_text() == "one"
+
+
+def test_a_session_takes_nothing_back_once_its_folder_is_being_removed(tmp_path, monkeypatch):
+    home = str(tmp_path)
+    places = Places(shield_home=f"{home}/shield", workspace_roots=(), home=home, scratch=f"{home}/scratch")
+    sandbox = Sandbox(places, Offer())
+    closed = []
+    monkeypatch.setattr(sandbox._scratch, "close", lambda: closed.append(sandbox._lent.closed))
+    sandbox.close()
+    assert closed == [True]
 
 
 def test_what_was_made_for_two_calls_stays_while_one_runs(shared):
