@@ -171,6 +171,28 @@ def test_a_mode_gives_nobody_more_than_to_run_what_he_may_read(mounted):
         mounted(f"rm -f {name}", "none")
 
 
+def test_no_file_outside_comes_to_run_with_the_rights_of_the_user(inside, name):
+    """Whether it is shared or not, by whichever call."""
+    inside(f"cp /bin/true {name}; cp {name} {name}-other; mkdir {name}-d; chmod 2755 {name}-d", "none")
+    calls = "".join(
+        f"os.path.exists({path!r}) and attempt(lambda: {call}); "
+        for path in (name, f"{name}-other")
+        for call in (f"os.chmod({path!r}, 0o4755)", f"os.fchmod(os.open({path!r}, 0), 0o6755)")
+    )
+    script = (
+        "import ctypes, os\ndef attempt(call):\n try: call()\n except OSError: pass\n"
+        f"{calls}\nlibc = ctypes.CDLL(None)\n"
+        f"for path in ({name!r}, {name + '-other'!r}):\n"
+        "  libc.syscall(452, -100, path.encode(), 0o4755, 0); libc.fchmodat(-100, path.encode(), 0o4755, 0)\n"
+    )
+    inside(f'chmod u+s {name} {name}-other; python3 -c "$SCRIPT"', env={"SCRIPT": script}, files={"write": [name]})
+    assert inside(f"stat -c %a {name} {name}-other", "none").stdout == "755\n755\n"
+    inside(
+        f"chmod 700 {name}; cp /bin/true x; chmod 755 x; mkdir -p g; chmod g+s g; chmod 755 g", files={"write": [name]}
+    )
+    assert inside(f"stat -c %a {name} x g; rm -r x g", "none").stdout == "700\n755\n2755\n"
+
+
 def test_nothing_is_given_to_another_user(mounted):
     if mounted.user != 0:
         pytest.skip("only root can make another user's file")
