@@ -9,6 +9,7 @@ from agentctl.sandbox import Offer, Places, Sandbox
 from agentctl.sandbox import lent as lending
 from agentctl.sandbox.copied import Copied
 from agentctl.sandbox.lent import Lent, Opened
+from agentctl.sandbox.scratch import Scratch
 from receipts import named_files
 from temporary_files import seen
 
@@ -79,6 +80,16 @@ def test_a_session_takes_nothing_back_once_its_folder_is_being_removed(tmp_path,
     monkeypatch.setattr(sandbox._scratch, "close", lambda: closed.append(sandbox._lent.closed))
     sandbox.close()
     assert closed == [True]
+
+
+def test_a_session_that_has_ended_has_nothing_of_its_own(tmp_path):
+    home = str(tmp_path)
+    places = Places(shield_home=f"{home}/shield", workspace_roots=(), home=home, scratch=f"{home}/scratch")
+    scratch = Scratch(places.scratch)
+    assert all(map(os.path.isdir, scratch.private(places).values()))
+    assert scratch.made is not None
+    scratch.close()
+    assert scratch.made is None
 
 
 def test_what_was_made_for_two_calls_stays_while_one_runs(shared):

@@ -509,8 +509,8 @@ def test_the_filter_judges_calls(machine, arch, socket, ioctl, clone, mount, rea
     assert judged(landlocked, arch, limit, 4711) == denied(1)
     modes = {"x86_64": {90: 1, 91: 1, 268: 2, 452: 2}, "aarch64": {52: 1, 53: 2, 452: 2}}[machine]
     for number, at in modes.items():
-        for mode, answer in ((0o4755, denied(1)), (0o1_0000_4755 << 16 | 0o4000, denied(1)), (0o2755, ALLOW)):
-            arguments = (0o4000, 0o4000, 0o4000)[:at] + (mode,)
+        for mode, answer in ((0o4755, denied(1)), (1 << 40 | 0o4755, denied(1)), (0o2755, ALLOW)):
+            arguments = (*[0o4000] * at, mode)
             assert judged(landlocked, arch, number, *arguments) == judged(offline, arch, number, *arguments) == answer
             assert judged(namespaces, arch, number, *arguments) == ALLOW
     fast = {"x86_64": (44, 46), "aarch64": (206, 211)}[machine]
