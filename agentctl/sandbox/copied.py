@@ -99,11 +99,12 @@ class Copied:
         entry = os.fstat(source)
         if one.judged is not None:
             check(one.judged, entry)
-        content = hashlib.sha256()
+        digest = None if one.judged is None else one.judged.sha256
+        content = None if digest is None else hashlib.sha256()
         with beneath(one.own, one.names, make=_own_folder) as (inner, name):
             _clear(inner, name)
             inside = self._copy(source, inner, name, modes=0o777, content=content)
-            if one.judged is not None and one.judged.sha256 not in (None, f"sha256:{content.hexdigest()}"):
+            if content is not None and digest != f"sha256:{content.hexdigest()}":
                 os.unlink(name, dir_fd=inner)
                 raise ToolError("it does not hold what was judged")
         return Known(outside=fingerprint(entry), inside=inside)
