@@ -221,7 +221,7 @@ instructions-by-link                works    works      stopped
 move-the-workspace                  works    stopped    stopped
 unmount-the-guards                  works    works      stopped
 source-of-the-workspace             works    works      works
-leave-setuid-program                works    works      works
+leave-setuid-program                works    bubblewrap bubblewrap
 device-file                         root     stopped    stopped
 capability-on-a-file                root     stopped    stopped
 temporary-file-of-the-next-call     works    works      stopped

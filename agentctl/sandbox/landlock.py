@@ -7,14 +7,14 @@ to be written, the directory above gets what both have in common.
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from agentctl.sandbox import kernel
 from agentctl.sandbox.mounts import Show, View
 from agentctl.sandbox.places import is_within
 
-__all__ = ["LEAST_ABI", "Domain", "domain", "make", "scopes", "with_files"]
+__all__ = ["LEAST_ABI", "Domain", "domain", "make", "scopes"]
 
 LEAST_ABI: Final = 6  # from there on signals and abstract sockets can be scoped
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
@@ -40,8 +40,9 @@ class Domain:
     listed: tuple[str, ...] = ()
 
 
-def make(domain: Domain) -> int:
-    """The descriptor of a ruleset, to be entered by whoever is given it. Raises OSError."""
+def make(domain: Domain, files: Mapping[int, bool] | None = None) -> int:
+    """The descriptor of a ruleset, to be entered by whoever is given it. `files`: open ones that can be read and run
+    as well and, where it says so, written; not by their paths, where others may put something else. Raises OSError."""
     ruleset = kernel.new_ruleset(fs=domain.fs, net=domain.net, scoped=domain.scoped)
     try:
         for path, rights in domain.paths:
@@ -53,6 +54,9 @@ def make(domain: Domain) -> int:
                 kernel.add_path_rule(ruleset, rights, descriptor)
             finally:
                 os.close(descriptor)
+        for descriptor, written in (files or {}).items():
+            rights = _EXECUTE | _READ_FILE | (_WRITE_FILE | _TRUNCATE if written else 0)
+            kernel.add_path_rule(ruleset, rights, descriptor)
     except BaseException:
         os.close(ruleset)
         raise
@@ -83,12 +87,6 @@ def domain(view: View, *, offline: bool) -> Domain:
         paths=paths,
         listed=tuple(listed),
     )
-
-
-def with_files(allowed: Domain, files: Mapping[str, bool]) -> Domain:
-    """The same, and these files can be read and, where it says so, written."""
-    rights = tuple((path, _READ_FILE | (_WRITE_FILE | _TRUNCATE if written else 0)) for path, written in files.items())
-    return replace(allowed, paths=(*allowed.paths, *rights))
 
 
 def scopes() -> Domain:

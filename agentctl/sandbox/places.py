@@ -21,6 +21,7 @@ __all__ = [
     "Places",
     "gather",
     "installation",
+    "is_private_tmp",
     "is_within",
     "listed",
     "nearest",
@@ -164,6 +165,11 @@ def _started(path_env: str) -> tuple[str, ...]:
 def private_tmp(uid: int) -> str:
     """The directory for temporary files where /tmp cannot be made private: the same for all of a user's calls."""
     return f"/tmp/agentctl-{uid}"  # noqa: S108  # checked to be ours alone before it is used
+
+
+def is_private_tmp(name: str) -> bool:
+    """Whether this is, in /tmp, the name of somebody's `private_tmp`."""
+    return name.startswith("agentctl-") and name[len("agentctl-") :].isdigit()
 
 
 def is_within(path: str, place: str) -> bool:

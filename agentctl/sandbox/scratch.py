@@ -40,7 +40,7 @@ class Scratch:
         with self._lock:
             if self._session is not None:
                 _remove(self._session)
-                self._session = None
+                self._session = self._stand_ins = None
             if self._held >= 0:
                 os.close(self._held)
                 self._held = -1

@@ -7,11 +7,12 @@ with 64 bits compared, a set high bit would pass by.
 
 import errno
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from types import MappingProxyType
 from typing import Final
+
+from agentctl.sandbox.syscalls import MACHINES
 
 __all__ = ["Strictness", "assemble"]
 
@@ -49,99 +50,10 @@ _TIOCLINUX: Final = 0x541C
 # CLONE_NEWNS NEWCGROUP NEWUTS NEWIPC NEWUSER NEWPID NEWNET; NEWTIME is among the signal bits of clone
 _NAMESPACES: Final = 0x00020000 | 0x02000000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000 | 0x40000000
 _NEWTIME: Final = 0x80
+_SET_USER_ID: Final = 0o4000
+# Each with the argument that is the mode; not on every machine.
+_CHANGES_MODE: Final = {"chmod": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2}
 
-# From 424 on, numbers are the same everywhere.
-_COMMON: Final = {
-    "io_uring_setup": 425,
-    "io_uring_enter": 426,
-    "io_uring_register": 427,
-    "open_tree": 428,
-    "move_mount": 429,
-    "fsopen": 430,
-    "fsconfig": 431,
-    "fsmount": 432,
-    "fspick": 433,
-    "clone3": 435,
-    "mount_setattr": 442,
-    "quotactl_fd": 443,
-    "open_tree_attr": 467,
-}
-_X86_64: Final = {
-    "ioctl": 16,
-    "socket": 41,
-    "sendto": 44,
-    "sendmsg": 46,
-    "socketpair": 53,
-    "clone": 56,
-    "syslog": 103,
-    "setpriority": 141,
-    "pivot_root": 155,
-    "acct": 163,
-    "mount": 165,
-    "umount2": 166,
-    "swapon": 167,
-    "swapoff": 168,
-    "reboot": 169,
-    "init_module": 175,
-    "delete_module": 176,
-    "quotactl": 179,
-    "kexec_load": 246,
-    "add_key": 248,
-    "request_key": 249,
-    "keyctl": 250,
-    "ioprio_set": 251,
-    "unshare": 272,
-    "perf_event_open": 298,
-    "fanotify_init": 300,
-    "prlimit64": 302,
-    "open_by_handle_at": 304,
-    "sendmmsg": 307,
-    "setns": 308,
-    "finit_module": 313,
-    "kexec_file_load": 320,
-    "bpf": 321,
-    "userfaultfd": 323,
-}
-_AARCH64: Final = {
-    "ioctl": 29,
-    "ioprio_set": 30,
-    "umount2": 39,
-    "mount": 40,
-    "pivot_root": 41,
-    "quotactl": 60,
-    "acct": 89,
-    "unshare": 97,
-    "kexec_load": 104,
-    "init_module": 105,
-    "delete_module": 106,
-    "syslog": 116,
-    "setpriority": 140,
-    "reboot": 142,
-    "socket": 198,
-    "socketpair": 199,
-    "sendto": 206,
-    "sendmsg": 211,
-    "add_key": 217,
-    "request_key": 218,
-    "keyctl": 219,
-    "clone": 220,
-    "swapon": 224,
-    "swapoff": 225,
-    "perf_event_open": 241,
-    "prlimit64": 261,
-    "fanotify_init": 262,
-    "open_by_handle_at": 265,
-    "setns": 268,
-    "sendmmsg": 269,
-    "finit_module": 273,
-    "bpf": 280,
-    "userfaultfd": 282,
-    "kexec_file_load": 294,
-}
-# AUDIT_ARCH_*, and whether numbers from 2^30 on are a second table (x32)
-_MACHINES: Final[Mapping[str, tuple[int, bool, Mapping[str, int]]]] = MappingProxyType(
-    {"x86_64": (0xC000003E, True, {**_COMMON, **_X86_64}), "aarch64": (0xC00000B7, False, {**_COMMON, **_AARCH64})}
-)
 # The kernel's own machinery: nothing that a build or a test needs, and each a way around or out.
 _NEVER: Final = (
     "acct",
@@ -199,7 +111,7 @@ class _Step:
 
 def assemble(machine: str, strictness: Strictness) -> bytes:
     """An array of `struct sock_filter` for `machine` (as `os.uname().machine`). Raises KeyError for another one."""
-    arch, x32, numbers = _MACHINES[machine]
+    arch, x32, numbers = MACHINES[machine]
     program = [_load(_ARCH_AT), _Step(code=_EQUAL, k=arch, yes=1), _return(_KILL), _load(_NUMBER_AT)]
     if x32:
         program += [_Step(code=_AT_LEAST, k=_X32, no=1), _return(_KILL)]
@@ -221,6 +133,10 @@ def assemble(machine: str, strictness: Strictness) -> bytes:
         blocks["prlimit64"] = [_argument(0), _Step(code=_EQUAL, k=0, no=1), _return(_ALLOW), _deny(errno.EPERM)]
         blocks["setpriority"] = _only_itself(_PRIO_USER)
         blocks["ioprio_set"] = _only_itself(_IOPRIO_WHO_USER)
+        # Landlock judges no chmod: any file of the user's, one in /tmp that is shared say, could be made a program that
+        # gives everybody the user's rights. The bit for the group stays: chmod(1) keeps it on folders that have it.
+        for name in _CHANGES_MODE.keys() & numbers.keys():
+            blocks[name] = [_argument(_CHANGES_MODE[name]), *_unless_set(_SET_USER_ID, errno.EPERM)]
     for name, block in sorted(blocks.items(), key=lambda item: numbers[item[0]]):
         program += [_Step(code=_EQUAL, k=numbers[name], no=len(block)), *block]
     program.append(_return(_ALLOW))

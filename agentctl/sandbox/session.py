@@ -8,8 +8,9 @@ from typing import Final, Self
 
 from agentctl.errors import ToolError, UnsetError
 from agentctl.sandbox import bubblewrap
+from agentctl.sandbox.copied import Copied
 from agentctl.sandbox.guard import Copies, Guard
-from agentctl.sandbox.lent import Copied, Opened, unseen
+from agentctl.sandbox.lent import Lent, Opened, unseen
 from agentctl.sandbox.limits import default_limits
 from agentctl.sandbox.line import Line
 from agentctl.sandbox.mounts import moment
@@ -23,6 +24,7 @@ from agentctl.sandbox.scratch import Scratch
 from agentctl.sandbox.seccomp import Strictness, assemble
 from agentctl.sandbox.shown import Shown
 from agentctl.sandbox.spawning import Spawner
+from agentctl.sandbox.temporary import in_temporary
 from agentctl.tools.child import Child, Runner
 from agentctl.tools.output import Output
 from agentctl.tools.process import UMASK, follow, named, run
@@ -38,11 +40,11 @@ _GRACE_S: Final = 20.0  # after a call's own time-out, should agentctl itself ha
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """Where a command runs and what it is given. `lent`: files outside, and whether it may write them."""
+    """Where a command runs and what it is given. `lent`: open files outside, and whether it may write them."""
 
     level: Isolation
     hosts: Sequence[HostFact]
-    lent: Mapping[str, bool] = field(default_factory=dict)
+    lent: Mapping[int, bool] = field(default_factory=dict)
 
 
 class Sandbox:
@@ -60,6 +62,7 @@ class Sandbox:
         self._closed_ports = Spawner(places.ports) if places.ports else self._plain
         self._scratch = Scratch(places.scratch)
         self._shown = Shown(places)
+        self._lent = Lent()
         self._copies: Copies | None = None
         self._register = Register(os.path.join(places.scratch, "calls"))
         self._filters: dict[Strictness, bytes] = {}
@@ -75,6 +78,7 @@ class Sandbox:
         self._plain.close()
         self._closed_ports.close()
         self._shown.close()
+        self._lent.close()  # before what it would take back is removed
         self._scratch.close()
 
     def run(
@@ -130,18 +134,19 @@ class Sandbox:
         self, call: _Call, files: Sequence[FileIdentity], before: list[str], after: list[str]
     ) -> Iterator[_Call]:
         """Share the temporary files that a confined call names, however it ends."""
-        if call.level is Isolation.STATE_HIDDEN and self._scratch.made is not None:
+        files = in_temporary(files)
+        if files and call.level is Isolation.STATE_HIDDEN and self._scratch.made is not None:
             after += unseen(self._shown.view(Isolation.CONFINED, self._scratch.made), files)
-        if call.level is not Isolation.CONFINED or not files or self.offer.means is Means.SANDBOX_EXEC:
+        if not files or call.level is not Isolation.CONFINED or self.offer.means is Means.SANDBOX_EXEC:
             yield call
             return
         lent: Copied | Opened
         if self.offer.means is Means.BUBBLEWRAP:
-            lent = Copied(self._shown.view(call.level, self._scratch.private(self.places)), files)
+            lent = Copied(self._shown.view(call.level, self._scratch.private(self.places)), files, self._lent)
         else:
-            lent = Opened(self._shown.view(call.level, self._scratch.shared_tmp()), files)
-        before += lent.bring()
+            lent = Opened(self._shown.view(call.level, self._scratch.shared_tmp()), files, self._lent)
         try:
+            before += lent.bring()
             yield replace(call, lent=lent.rights) if isinstance(lent, Opened) else call
         finally:
             after += lent.take_back()

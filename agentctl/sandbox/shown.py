@@ -52,12 +52,12 @@ class Shown:
         with self._lock:
             return self._current(level, private, None).view
 
-    def ruleset(self, level: Isolation, private: Mapping[str, str], lent: Mapping[str, bool], *, offline: bool) -> int:
-        """A descriptor of the Landlock ruleset for a level, the caller's to close. `lent`: files that it may read as
-        well, and whether it may write them. Raises ToolError."""
+    def ruleset(self, level: Isolation, private: Mapping[str, str], lent: Mapping[int, bool], *, offline: bool) -> int:
+        """A descriptor of the Landlock ruleset for a level, the caller's to close. `lent`: open files that it may read
+        as well, and whether it may write them. Raises ToolError."""
         with self._lock:
             kept = self._current(level, private, offline)
-            return _made(landlock.with_files(kept.domain, lent)) if lent else os.dup(kept.ruleset)
+            return _made(kept.domain, lent) if lent else os.dup(kept.ruleset)
 
     def scopes(self) -> int:
         """A descriptor of the ruleset that keeps abstract sockets away, the caller's to close. Raises ToolError."""
@@ -95,9 +95,9 @@ class Shown:
         return _Kept(view=seen, domain=domain, ruleset=ruleset, watched=watched, signature=before if settled else ())
 
 
-def _made(domain: landlock.Domain) -> int:
+def _made(domain: landlock.Domain, files: Mapping[int, bool] | None = None) -> int:
     try:
-        return landlock.make(domain)
+        return landlock.make(domain, files)
     except OSError as error:
         raise ToolError(f"the sandbox cannot be made: {error.strerror}") from None
 

@@ -15,6 +15,10 @@ from typing import Any
 
 import pytest
 
+from temporary_files import free_name, open_files, own, shared
+
+__all__ = ["free_name", "open_files", "own", "shared"]
+
 ROOT = Path(__file__).resolve().parents[3]
 DRIVER = Path(__file__).with_name("sandbox_driver.py")
 NOBODY = 65534
@@ -71,6 +75,13 @@ class Driver:
 
     def end(self) -> Answer:
         return Answer(**self._read())
+
+    def aside(self, command: str, level: str = "confined", **more: Any) -> None:
+        """Start one in a thread of its own, so that others may run meanwhile; `join` gives its answer."""
+        self.ask({"do": "aside", "command": command, "level": level, **more})
+
+    def join(self) -> Answer:
+        return Answer(**self.ask({"do": "join"}))
 
     def ask(self, step: dict[str, Any]) -> dict[str, Any]:
         self._send(step)
@@ -184,7 +195,7 @@ def can_pass(folder: Path, user: int, interpreter: str) -> bool:
         "-c",
         "import os, sys; os.stat(sys.argv[1])",
     ]
-    return subprocess.run([*become, str(folder / ".")], capture_output=True, cwd="/", check=False).returncode == 0
+    return subprocess.run([*become, f"{folder}/."], capture_output=True, cwd="/", check=False).returncode == 0
 
 
 def users() -> list[int]:

@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,7 @@ def main(world: Path, means: str) -> None:
         }
     )
     sandbox = Sandbox(places, offer)
+    pool, running = ThreadPoolExecutor(), []
     for line in sys.stdin:
         step = json.loads(line)
         try:
@@ -53,6 +55,11 @@ def main(world: Path, means: str) -> None:
                 of = with_session(places, Hidden(), [step["root"]]) if "root" in step else places
                 sandbox = Sandbox(replace(of, **changed), offer)
                 say({"done": True})
+            elif step["do"] == "aside":
+                running.append(pool.submit(run, sandbox, places, step))
+                say({"done": True})
+            elif step["do"] == "join":
+                say(running.pop().result())
             elif step["do"] == "take_away":
                 take_away(step["path"], step["times"])
                 say({"done": True})

@@ -1,27 +1,18 @@
 """Temporary files that a call names: they are shared with a confined command, and nothing else there is."""
 
 import os
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from agentctl.sandbox import lent, temporary
-from agentctl.sandbox.lent import Copied, Opened, unseen
+from agentctl.sandbox import copied as copying
+from agentctl.sandbox.copied import Copied
+from agentctl.sandbox.lent import Opened, unseen
 from agentctl.sandbox.mounts import Show, View
 from receipts import named_files
 from shield.types import FileIdentity, FileRole
+from temporary_files import seen
 
 SHARED = "/tmp"
-
-
-@pytest.fixture
-def name(inside) -> Iterator[str]:
-    """A path in the temporary folder of the machine, where nothing is."""
-    path = f"{SHARED}/lent-{inside.pid}"
-    yield path
-    inside(f"rm -rf {path}*", "none")
-
 
 # --- with a real process ------------------------------------------------------------------------------------------------
 
@@ -107,11 +98,18 @@ def test_what_stayed_inside_is_told_of_where_it_is_not_found(mounted):
     assert "only commands in the sandbox see" not in mounted(f"cat {name}", "state_hidden", files={"read": [name]}).note
 
 
-def test_a_folder_stays_inside_and_that_is_said(mounted):
+def test_of_a_folder_nothing_is_shared_that_is_not_named_and_that_is_said(mounted):
     name = f"{SHARED}/lent-{mounted.pid}"
-    answer = mounted(f"mkdir {name}; echo x > {name}/y", files={"write": [name]})
-    assert f"`{name}` is not shared with the sandbox: what the command made there is no file" in answer.note
-    assert mounted(f"ls {name}", "none").exit_code != 0
+    try:
+        answer = mounted(f"mkdir -p {name}/z; echo x > {name}/y", files={"write": [name, f"{name}/y"]})
+        assert "only what the line names in it is shared" in answer.note
+        assert mounted(f"ls {name}", "none").stdout == "y\n"
+        mounted(f"rm -rf {name}", "none")
+        answer = mounted(f"rm -rf {name}; mkdir {name}; echo x > {name}/y", files={"write": [name, f"{name}/y"]})
+        assert answer.note == "exit code 0"
+        assert mounted(f"cat {name}/y", "none").stdout == "x\n"
+    finally:
+        mounted(f"rm -rf {name}", "none")
 
 
 def test_no_link_of_the_command_is_followed_out_of_its_folder(mounted):
@@ -122,12 +120,11 @@ def test_no_link_of_the_command_is_followed_out_of_its_folder(mounted):
         mounted(f"mkdir {name}; echo outside > {name}/x", "none")
         # the way to a file that is brought in
         mounted(f"ln -s {ws} {name}")
-        answer = mounted("true", files={"read": [f"{name}/x"], "write": [f"{name}/y"]})
-        assert "is not shared with the sandbox" in answer.note
+        answer = mounted(f"cat {name}/x", files={"read": [f"{name}/x"], "write": [f"{name}/y"]})
+        assert answer.stdout == "outside\n"
         assert not (ws / "x").exists()
         # what is brought out
         out = f"{name}/z"
-        mounted(f"rm {name}; mkdir {name}")
         answer = mounted(f"ln -s {home}/.ssh/id_rsa {out}", files={"write": [out]})
         assert f"`{out}` is not shared with the sandbox" in answer.note
         assert mounted(f"cat {out}", "none").exit_code != 0
@@ -138,22 +135,6 @@ def test_no_link_of_the_command_is_followed_out_of_its_folder(mounted):
 
 
 # --- what a view says of a path -----------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder that is taken for the temporary one."""
-    folder = tmp_path / "shared"
-    folder.mkdir()
-    (tmp_path / "own").mkdir()
-    monkeypatch.setattr(temporary, "TEMPORARY", (str(folder),))
-    return folder
-
-
-def seen(shared: Path, **places: Show) -> View:
-    own = str(shared.parent / "own")
-    table = {str(shared): Show.PRIVATE} | {str(shared / name): show for name, show in places.items()}
-    return View(base=Show.READONLY, places=table, sources={str(shared): own}, watched=())
 
 
 def test_what_the_command_sees_anyway_or_must_not_see_is_not_lent(shared):
@@ -197,7 +178,7 @@ def test_a_path_that_is_not_resolved_is_not_lent(shared, path):
 
 
 def test_too_much_is_not_copied_either_way(shared, monkeypatch):
-    monkeypatch.setattr(lent, "MAX_LENT", 10)
+    monkeypatch.setattr(copying, "MAX_LENT", 10)
     (shared / "big").write_text("x" * 11)
     (shared / "small").write_text("x" * 9)
     files = named_files(write=[str(shared / name) for name in ("big", "small")])

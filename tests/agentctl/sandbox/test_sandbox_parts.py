@@ -507,6 +507,12 @@ def test_the_filter_judges_calls(machine, arch, socket, ioctl, clone, mount, rea
     limit = {"x86_64": 302, "aarch64": 261}[machine]
     assert judged(landlocked, arch, limit, 0) == ALLOW
     assert judged(landlocked, arch, limit, 4711) == denied(1)
+    modes = {"x86_64": {90: 1, 91: 1, 268: 2, 452: 2}, "aarch64": {52: 1, 53: 2, 452: 2}}[machine]
+    for number, at in modes.items():
+        for mode, answer in ((0o4755, denied(1)), (1 << 40 | 0o4755, denied(1)), (0o2755, ALLOW)):
+            arguments = (*[0o4000] * at, mode)
+            assert judged(landlocked, arch, number, *arguments) == judged(offline, arch, number, *arguments) == answer
+            assert judged(namespaces, arch, number, *arguments) == ALLOW
     fast = {"x86_64": (44, 46), "aarch64": (206, 211)}[machine]
     assert judged(offline, arch, fast[0], 3, 0, 0, 0x20000000) == denied(95)
     assert judged(offline, arch, fast[1], 3, 0, 0x20000000) == denied(95)
@@ -525,9 +531,9 @@ def test_the_numbers_are_the_kernels():
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None or os.uname().machine not in ("x86_64", "aarch64"):
         pytest.skip("no C compiler")
-    from agentctl.sandbox import seccomp
+    from agentctl.sandbox import syscalls
 
-    numbers = seccomp._MACHINES[os.uname().machine][2]
+    numbers = syscalls.MACHINES[os.uname().machine][2]
     source = "#include <sys/syscall.h>\n" + "\n".join(
         f"#ifdef SYS_{name}\n={name} SYS_{name}\n#endif" for name in numbers
     )
