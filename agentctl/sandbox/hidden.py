@@ -140,7 +140,7 @@ _AGENTS_IN_TMP: Final = (
     "dbus-*",
     "gpg-*",
     "pulse-*",
-    "screen*",
+    "screens",
     "ssh-*",
     "systemd-private-*",
     "tmux-*",

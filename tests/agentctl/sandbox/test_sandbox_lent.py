@@ -6,6 +6,7 @@ import pytest
 
 from agentctl.sandbox import copied as copying
 from agentctl.sandbox.copied import Copied
+from agentctl.sandbox.hidden import is_agents
 from agentctl.sandbox.lent import Opened, unseen
 from agentctl.sandbox.mounts import Show, View
 from receipts import named_files
@@ -250,3 +251,10 @@ def test_what_has_changed_outside_meanwhile_stays(shared, text, anew):
             path.write_text(text)
         assert (copied.take_back() == []) is (deleted and text is None)
         assert (path.read_text() if path.exists() else None) == text
+
+
+def test_names_that_only_begin_like_an_agents_are_ordinary():
+    for name in ("screens", "uscreens", "ssh-XXXX", "tmux-1000", ".X11-unix", "x.sock", "dbus-Zz"):
+        assert is_agents(name)
+    for name in ("screenshot.png", "screen.txt", "uscreen", "sshx", "socket.txt", "x.sock.txt", "notes.txt"):
+        assert not is_agents(name)

@@ -165,12 +165,12 @@ def test_a_program_with_rights_of_its_own_is_not_changed(shared, own):
 
 
 def test_what_is_never_shared_is_told_of_where_it_is_written(shared, own):
-    paths = [str(shared / "screenshot.txt"), str(shared / "ssh-x" / "agent")]
+    paths = [str(shared / "tmux-notes.txt"), str(shared / "ssh-x" / "agent")]
     for call in both(shared, named_files(write=paths)):
         assert [note.rpartition(": ")[2] for note in call.bring()] == [
             "by names like this one programs listen for others"
         ] * 2
-        (own / "screenshot.txt").write_text("one")
+        (own / "tmux-notes.txt").write_text("one")
         assert call.take_back() == []
         assert list(shared.iterdir()) == []
     for call in both(shared, named_files(read=paths)):
