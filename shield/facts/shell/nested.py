@@ -14,7 +14,7 @@ from shield.facts.shell.record import Record
 from shield.facts.shell.scopes import fresh, restored, with_given
 from shield.facts.shell.scripted import Scripted
 from shield.facts.shell.state import State, join
-from shield.facts.shell.variables import Content
+from shield.facts.shell.variables import Attribute, Content
 
 __all__ = ["MAX_DEPTH", "NestedCommands"]
 
@@ -113,6 +113,8 @@ class NestedCommands:
         sourced = len(nested.words) > 1 and nested.words[1].text == "source"
         before = state.copy()
         with_given(contents, state)
+        for name in contents:  # where it is unset there, the variable behind it is seen again
+            state.attributes.setdefault(name, Attribute.CHANGED)
         returns = Jumps()
         if sourced:
             frame = frame._replace(body=returns, loop=None)
@@ -126,6 +128,12 @@ class NestedCommands:
             after = end.copy() if end is not None else None
             if after is not None and sourced and nested.words[2:]:
                 after.positional, after.stood = before.positional, before.stood
+            if after is not None:
+                after.attributes = {
+                    name: kind
+                    for name, kind in after.attributes.items()
+                    if name in before.attributes or name not in contents
+                }
             ends.append(after and restored(after, before, contents))
         return Done(*ends)
 
@@ -135,6 +143,8 @@ class NestedCommands:
             return
         for text, depth in ((frame.fed, frame.depth + 1), (self._stdin, MAX_DEPTH)):
             if text is not None and len(text) <= _MAX_FED:
+                if not reads_alike(name, text):
+                    self._walk.doubt(f"`{name}` reads this otherwise than bash")
                 inner = frame.apart()._replace(via=(*frame.via, name), depth=depth, fed=None, opened=None, calls=())
                 started = fresh(state, call.contents, self._record.place.env)
                 started.exact = False  # it may be given parameters
