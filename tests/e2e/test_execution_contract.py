@@ -256,6 +256,9 @@ _WORDS = (
     "foo'bar'\"baz\"", "'\n'", '"\n"', "$'\\n'", "\\~", "'~'/x", "~''", "~/'a b'", "//etc", "/..", "a//b", "*x\\*", "'*'",
     "\\*", "[", "]", "[x", "\\[x]", "?\\?", "$", "$%", '"$"', "a$", "$v$", "$v$/x", "+", ",", ".", "..", "...", "\\\\", "\\a", "\\-n",
     "$UNSET_NAME", '"$UNSET_NAME"', "$w", '"$w"', "$PWD", "${PWD}/x", "$USER", "time", "if", "then", "done", "function",
+    "${@:-q}", '"${@:-q}"', '"${@#x}"', "${@%y}", '"${v:+$@}"', "''\"$@\"", '"$@""$@"', '"$@"$@', '"${@-q}"', '"$*"', "$1", "$#",
+    "$v{a,b}", "${v}{/a,.b}", "{$v,b}c", "{a}b,c}", "{}a,b}", "{a..}{b,c}", "{$,b}", "{a,b}=~", "a={~,b}", "{x,y}", "{1..3}",
+    "${v/x/&}", '"${v/x/[&]}"', '"${v/x/~}"', "${v//[a\\-z]}", '${v//["a-z"]}', "${v//[^]]}", '"${v/*/a}"', "${v^^[\\]]}", "['x]']*",
     "*", "sub/*", "i?.txt", "[a-z]*", "-*", "*.nothing", "$v*", "\u00a0x", "a\u00a0b", "\u3000", "\U0001F600", "x\u0301",
 )  # fmt: skip
 _JOINTS = ("; ", ";", "\n", " && ", " || ", " | ", " # c\n", "\n\n", " ;\t", "&&", "||")
@@ -269,6 +272,7 @@ _LEADS = (
     "cd ~; ", "cd; ", "cd 'a b'; ", "cd /nowhere; ", "cd /nowhere && ", "cd /nowhere || ", "v='x y'; ", "v=x; ", "v=*; ",
     "w=~/z; ", "w=$HOME:~; ", "v=$HOME; w=$v/x; ", "export v=x; ", "export v='x y'; ", "LANG=C ", "true; ", "false || ",
     "set -e; ", "cd sub; cd ..; ", "cd sub; cd deep; ", "cd sub >log; ", "v=x w=y; ", "v=; ", "echo hi; ", "cd .; ",
+    "set --; ", "set -- x 'y z'; ", "set -- ''; ", "v=x; v=y export v; ", "v=x; v=y :; ", "w='p q'; \\export v=$w; ", "export v={~,x}; ",
     "command ", "set -u; ", "v=a\\ b; ", 'v="a  b"; ', "v=~; ", "cd sub | ", "(cd sub); ", "unset v; ", ": ", "test -f x; ",
 )  # fmt: skip
 
@@ -407,6 +411,15 @@ KNOWN = (
     "v=in.txt; cat ${v%.txt} ${v/in/out} ${v:0:2} ${#v}",
     "zap $((1+2)) $(echo 'a b') \"$(echo 'a b')\"",
     "exec 4>out; { cat x; } >one; zap",
+    # what stands for nothing, and empty words beside it
+    'set --; zap \'\'"$@" "$@""$@" "$@"$@ ""$@ "$*" x"$@"',
+    'v=(); zap "${v[@]}${v[@]}" \'\'"${v[@]}" "${v[*]}"',
+    'set --; zap "${@-q}" "${*+q}" "${@:-p q}"',
+    'v=; zap "${v/*/a}" "${v//*/a}" "${v/x/a}"',
+    # the first brace behind a comma or dots of its own closes; what braces make is no assignment
+    "zap {a}b,c} a{}b,c} {}a,b} {x,y}{}b,c} {a..}{b,c} {a..{1..2}} {x{1..2}}",
+    "zap {a,b}=~ a={~,b} v=x:{~,y} {~,x}/y",
+    'export v={~,x}; zap "$v"',
 )
 
 UNKNOWN = (
@@ -416,6 +429,42 @@ UNKNOWN = (
     "set -- 'x y'; zap a$ $1$",
     "v='x y'; zap $(echo $v)$.",
     "v='x y'; zap {a,$v}$",
+    # an operation is put to each parameter, and a quoted expansion may be several words
+    "set -- x 'y z'; zap \"${@:-q}\"",
+    "set -- x 'y z'; zap \"${@#x}\"",
+    "set -- xa ya; zap ${@%a}",
+    "set -- xa ya; v=${@%a}; zap $v",
+    "v=(x 'y z'); zap \"${v[@]/y/q}\"",
+    "v=q; set -- x 'y z'; zap \"${v:+$@}\"",
+    'v=; set -- x \'y z\'; zap "${v:-"$@"}"',
+    # what is quoted in a bracket expression, and what bash finds too short for one
+    "v=abc; zap ${v//[a\\-c]}",
+    'v=abc; zap ${v//["a-c"]}',
+    "v='a!b'; zap ${v//[\\!a]}",
+    "v=abc; zap ${v//[^]]}",
+    "cat ['i]']*",
+    # double quotes around the whole keep neither `&` nor `~` of a replacement from being expanded
+    'v=xyz; zap "${v/y/[&]}"',
+    'v=xyz; zap "${v/y/~}"',
+    "v=ABC; read w <in.txt; zap ${v,,$w}",
+    # braces are expanded in the text, before names are looked for
+    "v=1; zap $v{a,b}",
+    "v=1; zap {$v,b}{c,d}",
+    "zap {$,x}HOME",
+    "zap {{a,b}..c}",
+    "zap {9223372036854775806..9223372036854775807}",
+    # what is written in quotes declares nothing, and what braces make is no assignment
+    "w='a b'; \\export v=$w; zap \"$v\"",
+    "w='a b'; ex''port v=$w; zap \"$v\"",
+    "w='a b'; export v=x{,$w}; zap \"$v\"",
+    # an assignment in front of a builtin meets the variable itself
+    "v=x; v=y export v; zap $v",
+    "v=x; v=y readonly v; zap $v",
+    "v=1; v=2 let v++; zap $v",
+    "v=x; v=y unset v; zap x$v",
+    "v=x; v=y eval 'unset v; zap x$v'",
+    "sh -c 'v=x; v=y :; zap $v'",
+    "sh -c 'v=x; v=y unset w; zap $v'",
     # what makes names mean something else
     "alias cat=zap; cat x",
     "shopt -s expand_aliases\nalias cat=zap\ncat x",
@@ -503,6 +552,16 @@ UNKNOWN = (
     "sh -c 'cat x &>out'",
     "dash -c 'cat x |& zap'",
     "sh -c \"cat \\$'x'\"",
+    "sh -c 'v=abc; zap ${v%[^a]}'",
+    "sh -c 'zap x 10>out'",
+    "sh -c 'set -- x; zap ${#@}'",
+    "sh -c 'set --; zap \"${@-q}\"'",
+    'sh -c \'set -- "x y"; zap "$@"$1\'',
+    "sh -c 'zap {a,\"b c\"}'",
+    "sh -c 'v=a; printf -v v b; zap $v'",
+    "sh -c 'zap \"$(echo a\\\\nb)\"'",
+    "sh <<<'zap {a,b}'",
+    "echo 'zap {a,b}' | sh",
     "zsh -c 'cat x'",
     "ksh -c 'cat x'",
     "fish -c 'cat x'",

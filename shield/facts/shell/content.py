@@ -7,6 +7,7 @@ from shield.facts.shell.begun import begun, extended, kept_of
 from shield.facts.shell.environment import is_secret, may_be_secret
 from shield.facts.shell.field import escaped
 from shield.facts.shell.grammar.script import LITERAL, Parameter, Part, PartKind, Word
+from shield.facts.shell.lists import is_list, one_at_most
 from shield.facts.shell.named import NAME, is_all, is_unset, length, secret_in, value_of
 from shield.facts.shell.parameter import cased, part_of, quoted_form, trimmed, with_replaced
 from shield.facts.shell.state import State
@@ -28,6 +29,7 @@ from shield.regex import regex
 __all__ = ["Shell", "calculated", "content", "content_of", "pattern_of", "text_of"]
 
 _PROMPT = regex(r"[\\$`]")
+_OF_BRACKETS = regex(r"[-!^\]]")
 _MAX_CHOICES = 8
 
 
@@ -96,14 +98,20 @@ def text_of(word: Word, state: State, shell: Shell, mode: Mode = Mode.WHOLE) -> 
 def pattern_of(word: Word, state: State, shell: Shell) -> str | None:
     """The word as a pattern, its quoted characters in brackets; None where it is not known."""
     out: list[str] = []
+    known, bracket = True, False
     for part in word:
         text = content(part, state, shell)
         if not isinstance(text, str) or (part.kind is LITERAL and text.startswith("~") and not part.quoted):
-            out.append("\\")  # which no pattern holds
+            known = False
+        elif part.quoted:
+            # between brackets a quoted `-`, `!`, `^` or `]` is none of the expression's own
+            known &= not (bracket and _OF_BRACKETS.search(text))
+            out.append(escaped(text))
         else:
-            out.append(escaped(text) if part.quoted else text)
+            bracket |= "[" in text
+            out.append(text)
     pattern = "".join(out)
-    return None if "\\" in pattern.replace("[\\]", "") else pattern
+    return pattern if known and "\\" not in pattern.replace("[\\]", "") else None
 
 
 def calculated(word: Word, state: State, shell: Shell) -> Content:
@@ -141,7 +149,8 @@ def _parameter(parameter: Parameter, state: State, shell: Shell) -> Content:
         return _slice(parameter, subject, state, shell)
     if isinstance(subject, Secret):
         return subject
-    text = subject if isinstance(subject, str) else None
+    # an operation is put to each of several parameters or elements, not to what they are joined to
+    text = subject if isinstance(subject, str) and one_at_most(parameter, state) else None
     if operator in ("@P", "@E"):
         if text is None or _PROMPT.search(text):
             state.doubt("the text of a variable is expanded")
@@ -213,18 +222,18 @@ def _slice(parameter: Parameter, subject: Content, state: State, shell: Shell) -
     numbers = [int(limit) for limit in limits if isinstance(limit, str)]
     if isinstance(subject, Secret):
         return subject
-    several = parameter.name in ("@", "*") or is_all(parameter.index)
-    if several or not isinstance(subject, str) or len(numbers) != len(limits) or not numbers:
+    if is_list(parameter) or not isinstance(subject, str) or len(numbers) != len(limits) or not numbers:
         return None
     return part_of(subject, numbers[0], numbers[1] if len(numbers) > 1 else None)
 
 
 def _replacement(word: Word, state: State, shell: Shell) -> str | None:
-    """An unquoted `&` or backslash means the match in some versions of bash, and itself in others."""
+    """A `&` or backslash means the match in some versions of bash, and itself in others. Neither these nor a tilde in
+    front are kept from it by double quotes around the whole expansion."""
     text = text_of(word, state, shell)
-    literal = all(part.kind is LITERAL for part in word)
-    live = "".join(part.text for part in word if not part.quoted)
-    return None if text is None or "\\" in text or "&" in (live if literal else text) else text
+    lead = word[0] if word else None
+    tilde = lead is not None and lead.kind is LITERAL and lead.quoted and lead.text.startswith("~")
+    return None if text is None or tilde or "\\" in text or "&" in text else text
 
 
 def _quoted(text: str, parameter: Parameter, state: State) -> str | None:

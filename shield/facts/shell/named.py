@@ -93,9 +93,11 @@ def is_all(index: Word | None) -> bool:
 
 
 def is_unset(parameter: Parameter, state: State) -> bool:
-    """Whether the line itself unset the variable, or made it an array in which nothing is."""
+    """Whether the line itself unset the variable, or made it an array in which nothing is, or left no parameters."""
     if parameter.indirect:
         return False
+    if parameter.name in ("@", "*"):
+        return state.parameters() == ()
     found = state.variables.get(parameter.name)
     if isinstance(found, Listed) and not found.items:
         return True
