@@ -265,7 +265,7 @@ _JOINTS = ("; ", ";", "\n", " && ", " || ", " | ", " # c\n", "\n\n", " ;\t", "&&
 _REDIRECTS = (
     "", "", "", "", ">out", "> out", ">>out", ">|out", "<in.txt", "< in.txt", "2>err", "2>&1", "&>both", "&>>both",
     ">'o p'", ">$v", ">~/q", "1>out", "0<in.txt", ">out 2>&1", ">one >two", "</dev/null", ">/dev/null", "<<<word",
-    ">sub/out", ">./link/out", ">link/../out", "3>three", ">out </dev/null", "2>/dev/null", "<>both",
+    ">sub/out", ">&both", ">&'a\\b'", '>&"~/q"', ">./link/out", ">link/../out", "3>three", ">out </dev/null", "2>/dev/null", "<>both",
 )  # fmt: skip
 _LEADS = (
     "", "", "", "", "", "v=1 ", "export v=$w; ", "w='p q'; export v=$w; ", "w=~; v=$w/x; ", "cd sub; ", "cd sub && ", "cd link; ", "cd link/..; ", "cd -P link/..; ", "cd ..; ",
@@ -273,6 +273,7 @@ _LEADS = (
     "w=~/z; ", "w=$HOME:~; ", "v=$HOME; w=$v/x; ", "export v=x; ", "export v='x y'; ", "LANG=C ", "true; ", "false || ",
     "set -e; ", "cd sub; cd ..; ", "cd sub; cd deep; ", "cd sub >log; ", "v=x w=y; ", "v=; ", "echo hi; ", "cd .; ",
     "set --; ", "set -- x 'y z'; ", "set -- ''; ", "v=x; v=y export v; ", "v=x; v=y :; ", "w='p q'; \\export v=$w; ", "export v={~,x}; ",
+    "v=x; : $((1/0)); v=z\n", "v=x; : ${1:=y}; w=z\n", "n=0; [[ $v == x && $((n++)) ]]; v=$n; ", "v=a/b; v=${v////-}; ",
     "command ", "set -u; ", "v=a\\ b; ", 'v="a  b"; ', "v=~; ", "cd sub | ", "(cd sub); ", "unset v; ", ": ", "test -f x; ",
 )  # fmt: skip
 
@@ -420,6 +421,15 @@ KNOWN = (
     "zap {a}b,c} a{}b,c} {}a,b} {x,y}{}b,c} {a..}{b,c} {a..{1..2}} {x{1..2}}",
     "zap {a,b}=~ a={~,b} v=x:{~,y} {~,x}/y",
     'export v={~,x}; zap "$v"',
+    # an expansion that fails skips the rest of its line, and not the next one
+    "readonly w=x; v=x; w=y; v=z\nzap $v",
+    "n=$#; v=x; w=$((1/n)); v=z\nzap $v",
+    "w=(x); v=x; w[-9]=y; v=z\nzap $v",
+    # what another condition or pattern settles, is not expanded
+    "n=0; [[ x == y && $((n++)) ]]; zap $n",
+    "n=0; [[ x == x || n++ -gt 3 ]]; zap $n",
+    "n=0; case x in x) ;; $((n++))) ;; esac; zap $n; false",
+    "v=x; n=0; zap ${v:-$((n++))}; zap $n; false",
 )
 
 UNKNOWN = (
@@ -437,6 +447,30 @@ UNKNOWN = (
     "v=(x 'y z'); zap \"${v[@]/y/q}\"",
     "v=q; set -- x 'y z'; zap \"${v:+$@}\"",
     'v=; set -- x \'y z\'; zap "${v:-"$@"}"',
+    # an expansion that fails skips the rest of its line, and not the next one
+    "v=x; : $((1/0)); v=z\nzap $v",
+    "v=x; : ${1:=y}; v=z\nzap $v",
+    "w=abc; v=x; : ${w:1:-9}; v=z\nzap $v",
+    "v=x; case x in x) : $((2**-1));; esac; v=z\nzap $v",
+    "f() { v=x; : $((1%0)); v=z; }; f\nzap $v",
+    "v=x; eval ': $((1/0)); v=y'; zap $v",
+    "bash -c 'v=x; : $((1/0)); v=z\nzap $v'",
+    "shopt -s failglob; v=x; : *.nothing; v=z\nzap $v",
+    "v=a/-b; zap ${v///-}",
+    "v=a/b; zap ${v////-}",
+    # the name of a file behind `>&` is expanded once more
+    "zap >&'a\\b'",
+    "v='~/q'; zap >&\"$v\"",
+    "zap >&'$(zap)'",
+    "{ zap; } >&'$(zap)'",
+    # nothing is put in what is not set; another element is not the first
+    'v=(x); zap "${v[1]/#/x}"',
+    "unset v; zap ${v/%/x}",
+    "v=(x); : ${v[1]:=abc}; zap ${#v} $v",
+    'set --; zap "${@:+x}"',
+    # a substitution that fails prints nothing
+    'set -- \'\'; zap "$(echo "${1:=y}")"',
+    'v=$(echo x <nowhere); zap "x$v"',
     # what is quoted in a bracket expression, and what bash finds too short for one
     "v=abc; zap ${v//[a\\-c]}",
     'v=abc; zap ${v//["a-c"]}',

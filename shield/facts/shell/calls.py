@@ -217,5 +217,6 @@ class Calls:
 
 def _merge(reading: Reading, other: Reading) -> None:
     reading.operations |= other.operations
+    reading.code |= other.code
     reading.paths.extend(other.paths)
     reading.hosts.extend(other.hosts)

@@ -8,7 +8,7 @@ from shield.facts.shell.environment import is_secret, may_be_secret
 from shield.facts.shell.field import escaped
 from shield.facts.shell.grammar.script import LITERAL, Parameter, Part, PartKind, Word
 from shield.facts.shell.lists import is_list, one_at_most
-from shield.facts.shell.named import NAME, is_all, is_unset, length, secret_in, value_of
+from shield.facts.shell.named import NAME, is_all, is_unset, length, may_lack, secret_in, value_of
 from shield.facts.shell.parameter import cased, part_of, quoted_form, trimmed, with_replaced
 from shield.facts.shell.state import State
 from shield.facts.shell.tilde import Mode, untilded
@@ -21,6 +21,7 @@ from shield.facts.shell.variables import (
     Matching,
     Number,
     Secret,
+    is_natural,
     known_texts,
     united,
 )
@@ -163,7 +164,7 @@ def _parameter(parameter: Parameter, state: State, shell: Shell) -> Content:
         put = secret_in(words[1], state) if len(words) > 1 else None
         if put is not None:
             return put
-        return None if text is None else with_replaced(text, pattern, operator, by)
+        return None if text is None else _replaced(text, pattern, by, parameter, state)
     if not operator:
         return subject
     if text is None:
@@ -222,9 +223,12 @@ def _slice(parameter: Parameter, subject: Content, state: State, shell: Shell) -
     numbers = [int(limit) for limit in limits if isinstance(limit, str)]
     if isinstance(subject, Secret):
         return subject
-    if is_list(parameter) or not isinstance(subject, str) or len(numbers) != len(limits) or not numbers:
-        return None
-    return part_of(subject, numbers[0], numbers[1] if len(numbers) > 1 else None)
+    result = None
+    if not is_list(parameter) and isinstance(subject, str) and len(numbers) == len(limits) and numbers:
+        result = part_of(subject, numbers[0], numbers[1] if len(numbers) > 1 else None)
+    if result is None and len(limits) > 1 and not is_natural(limits[1]):
+        state.fail()  # it ends before it begins
+    return result
 
 
 def _replacement(word: Word, state: State, shell: Shell) -> str | None:
@@ -243,11 +247,20 @@ def _quoted(text: str, parameter: Parameter, state: State) -> str | None:
     return None if not text and parameter.name in state.gone else quoted_form(text)
 
 
+def _replaced(text: str, pattern: str | None, by: str | None, parameter: Parameter, state: State) -> str | None:
+    """In what is not set nothing is put, in what is empty it may be."""
+    result = with_replaced(text, pattern, parameter.operator, by)
+    unsure = not text and (may_lack(parameter, state) or is_unset(parameter, state))
+    return None if unsure and result else result
+
+
 def _default(parameter: Parameter, subject: Content, state: State, shell: Shell) -> Content:
     """`:-` and its kin. The word's commands are followed whether they are needed or not."""
     operator = parameter.operator
     word = parameter.words[0] if parameter.words else ()
+    before = state.copy() if any(part.kind is not LITERAL for part in word) else state
     other = content_of(word, state, shell, Mode.WHOLE)
+    state.perhaps(before)
     if operator.endswith("?") and isinstance(other, Secret):
         state.doubt(f"`{other.source}` may be complained of, which shows it")
     if isinstance(subject, Fresh) and (kept := kept_of(operator, subject, other)) is not None:
@@ -268,12 +281,14 @@ def _default(parameter: Parameter, subject: Content, state: State, shell: Shell)
     elif subject == "" and not parameter.name.isdigit():
         # an empty text may also stand for what is not set: unset on one of two ways, a place that an array lacks, or
         # what another variable names
-        sure = parameter.name not in state.gone and parameter.index is None and not parameter.indirect
+        sure = not may_lack(parameter, state)
         result = (other if alternative else "") if sure else united("", other)
     if result is None and isinstance(other, Secret):
         result = other  # perhaps: what may be a secret is one
     if operator.endswith("="):
+        if not NAME.match(parameter.name) or is_all(parameter.index):
+            state.fail()  # it cannot be assigned to
         if parameter.index is not None:
             state.arrays.add(parameter.name)
-        shell.assign(parameter.name, result, state)
+        shell.assign(parameter.name, result if parameter.index is None else None, state)
     return result

@@ -35,9 +35,11 @@ def spreads(part: Part, state: State) -> bool:
     within = defaults or parameter.operator in _ALTERNATIVES
     if within and any(spreads(piece, state) for word in parameter.words for piece in word):
         return True
-    if parameter.operator in _ALTERNATIVES or not _is_apart(parameter):
+    if not _is_apart(parameter):
         return False
     count = _count(parameter, state)
+    if parameter.operator in _ALTERNATIVES:
+        return count is None or count == 0
     return count != 1 and not (defaults and count == 0)
 
 

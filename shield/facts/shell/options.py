@@ -26,11 +26,13 @@ def set_options(words: tuple[Value, ...], state: State) -> None:
 
 
 _UNCHANGED_TEXT = """
-nullglob failglob inherit_errexit checkwinsize checkhash checkjobs huponexit histappend histreedit histverify
+nullglob inherit_errexit checkwinsize checkhash checkjobs huponexit histappend histreedit histverify
 hostcomplete cmdhist lithist execfail mailwarn no_empty_cmd_completion progcomp autocd cdspell dirspell direxpand
 """
 _UNCHANGED = frozenset(_UNCHANGED_TEXT.split())
-_OFF = frozenset(("extglob", "expand_aliases", "lastpipe", "cdable_vars", "extdebug", "xpg_echo", "compat31"))
+_OFF = frozenset(
+    ("extglob", "failglob", "expand_aliases", "lastpipe", "cdable_vars", "extdebug", "xpg_echo", "compat31")
+)
 _UNCHANGED_SET = frozenset(
     ("errexit", "nounset", "pipefail", "xtrace", "verbose", "noclobber", "errtrace", "functrace")
 )

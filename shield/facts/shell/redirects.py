@@ -12,6 +12,7 @@ from shield.types import Access, Operation, Redirect
 
 __all__ = ["read_redirects"]
 
+_PLAIN = regex(r"[\w./%+,@:-][\w./%+,@:=-]*\Z", re.ASCII)
 _NETWORK = regex(r"/dev/(?:tcp|udp)/([^/]+)/([^/]+)\Z")
 # Writing here goes nowhere, or to what the command was given.
 _STREAMS = frozenset(
@@ -79,6 +80,8 @@ def read_redirects(
         unsure |= not known
         if value.fixed and node.op in (">&", "<&") and re.fullmatch(r"\d+-?", value.text):
             continue
+        if node.op == ">&" and not value.number and not (value.fixed and _PLAIN.match(value.text)):
+            reading.code = True  # the name of a file is expanded once more: `>&'$(id)'`
         if value.fixed and value.text in _STREAMS:
             continue
         network = _NETWORK.match(value.text)

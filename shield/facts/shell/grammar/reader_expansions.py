@@ -90,6 +90,8 @@ class Expansions(Words):
             return (offset, self.expression("}", ternary=False))
         if operator[0] == "@":
             return ()
+        if operator == "//" and self.peek() == "/":
+            raise RefusedLineError("a pattern that begins with a slash")
         if operator[0] == "/":
             pattern = self.operand("/}", _Operand.PATTERN, quoted=quoted)
             if self.peek() != "/":
