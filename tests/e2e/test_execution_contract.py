@@ -258,7 +258,7 @@ _WORDS = (
     "$UNSET_NAME", '"$UNSET_NAME"', "$w", '"$w"', "$PWD", "${PWD}/x", "$USER", "time", "if", "then", "done", "function",
     "${@:-q}", '"${@:-q}"', '"${@#x}"', "${@%y}", '"${v:+$@}"', "''\"$@\"", '"$@""$@"', '"$@"$@', '"${@-q}"', '"$*"', "$1", "$#",
     "$v{a,b}", "${v}{/a,.b}", "{$v,b}c", "{a}b,c}", "{}a,b}", "{a..}{b,c}", "{$,b}", "{a,b}=~", "a={~,b}", "{x,y}", "{1..3}",
-    "${v/x/&}", '"${v/x/[&]}"', '"${v/x/~}"', "${v//[a\\-z]}", '${v//["a-z"]}', "${v//[^]]}", '"${v/*/a}"', "${v^^[\\]]}", "['x]']*",
+    '"${v:+"$w"x}"', '"${v:+"$"HOME}"', "${v/x/&}", '"${v/x/[&]}"', '"${v/x/~}"', "${v//[a\\-z]}", '${v//["a-z"]}', "${v//[^]]}", '"${v/*/a}"', "${v^^[\\]]}", "['x]']*",
     "*", "sub/*", "i?.txt", "[a-z]*", "-*", "*.nothing", "$v*", "\u00a0x", "a\u00a0b", "\u3000", "\U0001F600", "x\u0301",
 )  # fmt: skip
 _JOINTS = ("; ", ";", "\n", " && ", " || ", " | ", " # c\n", "\n\n", " ;\t", "&&", "||")
@@ -274,7 +274,7 @@ _LEADS = (
     "set -e; ", "cd sub; cd ..; ", "cd sub; cd deep; ", "cd sub >log; ", "v=x w=y; ", "v=; ", "echo hi; ", "cd .; ",
     "set --; ", "set -- x 'y z'; ", "set -- ''; ", "v=x; v=y export v; ", "v=x; v=y :; ", "w='p q'; \\export v=$w; ", "export v={~,x}; ",
     "v=x; : $((1/0)); v=z\n", "v=x; : ${1:=y}; w=z\n", "n=0; [[ $v == x && $((n++)) ]]; v=$n; ", "v=a/b; v=${v////-}; ",
-    "command ", "set -u; ", "v=a\\ b; ", 'v="a  b"; ', "v=~; ", "cd sub | ", "(cd sub); ", "unset v; ", ": ", "test -f x; ",
+    "command ", "set -u; ", "set -o noglob; ", "v=a\\ b; ", 'v="a  b"; ', "v=~; ", "cd sub | ", "(cd sub); ", "unset v; ", ": ", "test -f x; ",
 )  # fmt: skip
 
 
@@ -421,6 +421,7 @@ KNOWN = (
     "zap {a}b,c} a{}b,c} {}a,b} {x,y}{}b,c} {a..}{b,c} {a..{1..2}} {x{1..2}}",
     "zap {a,b}=~ a={~,b} v=x:{~,y} {~,x}/y",
     'export v={~,x}; zap "$v"',
+    "f() { local -i n=1+1; zap $n; }; f; n=1+1; zap $n",
     # an expansion that fails skips the rest of its line, and not the next one
     "readonly w=x; v=x; w=y; v=z\nzap $v",
     "n=$#; v=x; w=$((1/n)); v=z\nzap $v",
@@ -471,6 +472,19 @@ UNKNOWN = (
     # a substitution that fails prints nothing
     'set -- \'\'; zap "$(echo "${1:=y}")"',
     'v=$(echo x <nowhere); zap "x$v"',
+    'v=(x); zap "$(echo 1${v[1]:?y})"',
+    "sh -c 'zap 2>i*.txt'",
+    "v=\u00e9; zap ${v/[[:alpha:]]/x}",
+    "set -o noglob; zap 3>i*.txt",
+    "set -eo noglob; cat i* >out",
+    "LANG=C; v=\u00e9; zap ${v%?}",
+    # quotes within `"${x:+…}"` are gone before expansions are looked for
+    'v=q; zap "${v:+"$"(zap)}"',
+    'v=q; w=z; zap "${v:+"$w"x}"',
+    'v=q; w=z; zap "${v:+$w"x"}"',
+    'v=q; zap "${v:+"$"HOME}"',
+    'v=q; zap "${v:+$"HOME"}"',
+    'v=q; w=z; zap "${v:+"$w""x"}"',
     # what is quoted in a bracket expression, and what bash finds too short for one
     "v=abc; zap ${v//[a\\-c]}",
     'v=abc; zap ${v//["a-c"]}',

@@ -265,6 +265,8 @@ def _default(parameter: Parameter, subject: Content, state: State, shell: Shell)
         state.doubt(f"`{other.source}` may be complained of, which shows it")
     if isinstance(subject, Fresh) and (kept := kept_of(operator, subject, other)) is not None:
         return kept
+    if operator.endswith("?") and not (isinstance(subject, str) and subject):
+        state.fail(ends=True)
     if operator.endswith("?") or (isinstance(subject, Secret) and not operator.endswith("+")):
         return subject
     alternative = operator.endswith("+")

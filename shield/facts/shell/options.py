@@ -18,9 +18,9 @@ def set_options(words: tuple[Value, ...], state: State) -> None:
                 continue
             state.give(words[index:])
             return
-        if "f" in text:
-            state.globs = False
         named = words[index + 1].text if text.endswith("o") and index + 1 < len(words) else ""
+        if "f" in text or named == "noglob":
+            state.globs = False
         if "e" in text or named == "errexit":
             state.ending = text.startswith("-")
 

@@ -111,7 +111,7 @@ class Outputs:
         inner = state.copy()
         inner.ending = False  # `set -e` does not hold there
         failed: list[State] = []
-        inner.skips = failed
+        inner.skips, inner.within = failed, True
         self._walk.script(part.script, inner, frame.apart()._replace(depth=frame.depth + 1, whole=False))
         lists = part.script.lists
         if len(lists) != 1 or lists[0].background or failed:

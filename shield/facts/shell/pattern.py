@@ -52,7 +52,9 @@ class _Matcher:
 
 
 def _matcher(text: str, pattern: str, *, backwards: bool = False) -> _Matcher | None:
-    parts = _elements(pattern) if len(pattern) <= _MAX_PATTERN and len(text) <= _MAX_TEXT else None
+    # what one character is beyond ASCII, and of which class, the locale says
+    told = text.isascii() or not ("[" in pattern or "?" in pattern)
+    parts = _elements(pattern) if told and len(pattern) <= _MAX_PATTERN and len(text) <= _MAX_TEXT else None
     if parts is None:
         return None
     places: dict[str, int] = {}

@@ -80,6 +80,7 @@ class State:
     chances: tuple[str, ...] = ()  # letters of names that the line makes anew, where the shell may stand in one
     # what held where an expansion may have failed, shared by all copies; None: nothing follows the rest of that line
     skips: "list[State] | None" = field(default=None, compare=False, repr=False)
+    within: bool = False  # in a substitution
 
     def copy(self) -> "State":
         """For a subshell, or a path that may not be taken."""
@@ -110,6 +111,7 @@ class State:
             self.ending,
             self.chances,
             self.skips,
+            self.within,
         )
 
     def perhaps(self, before: "State") -> None:
@@ -118,9 +120,10 @@ class State:
             after = join(before, self) or self
             self.variables, self.gone = after.variables, after.gone
 
-    def fail(self) -> None:
-        """An expansion may fail here: then bash skips the rest of the line, and goes on with the next."""
-        if self.skips is None:
+    def fail(self, *, ends: bool = False) -> None:
+        """An expansion may fail here: then bash skips the rest of the line, and goes on with the next. `ends`: or with
+        no more of this shell; that matters where its output is asked for."""
+        if self.skips is None or (ends and not self.within):
             return
         if len(self.skips) >= _MAX_SKIPS:
             self.doubt("too many expansions may fail")
@@ -261,6 +264,7 @@ def join(first: State | None, second: State | None, *, widen: bool = False) -> S
         first.ending and second.ending,
         first.chances if first.chances == second.chances else tuple(dict.fromkeys((*first.chances, *second.chances))),
         first.skips,
+        first.within,
     )
 
 
