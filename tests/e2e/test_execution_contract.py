@@ -495,6 +495,7 @@ UNKNOWN = (
     'v=xyz; zap "${v/y/[&]}"',
     'v=xyz; zap "${v/y/~}"',
     "v=ABC; read w <in.txt; zap ${v,,$w}",
+    "v=ABC; w=; zap \"${v,,''}\" ${v,,$w}",
     # braces are expanded in the text, before names are looked for
     "v=1; zap $v{a,b}",
     "v=1; zap {$v,b}{c,d}",

@@ -172,7 +172,8 @@ def _parameter(parameter: Parameter, state: State, shell: Shell) -> Content:
     if operator in ("#", "##", "%", "%%"):
         return trimmed(text, pattern, operator)
     if operator in ("^", "^^", ",", ",,", "@U", "@u", "@L"):
-        return cased(text, operator, pattern if words else "")
+        # an empty pattern that is written down matches no character
+        return cased(text, operator, (pattern or None) if words and words[0] else "")
     return None
 
 
