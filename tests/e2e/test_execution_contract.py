@@ -256,20 +256,25 @@ _WORDS = (
     "foo'bar'\"baz\"", "'\n'", '"\n"', "$'\\n'", "\\~", "'~'/x", "~''", "~/'a b'", "//etc", "/..", "a//b", "*x\\*", "'*'",
     "\\*", "[", "]", "[x", "\\[x]", "?\\?", "$", "$%", '"$"', "a$", "$v$", "$v$/x", "+", ",", ".", "..", "...", "\\\\", "\\a", "\\-n",
     "$UNSET_NAME", '"$UNSET_NAME"', "$w", '"$w"', "$PWD", "${PWD}/x", "$USER", "time", "if", "then", "done", "function",
+    "${@:-q}", '"${@:-q}"', '"${@#x}"', "${@%y}", '"${v:+$@}"', "''\"$@\"", '"$@""$@"', '"$@"$@', '"${@-q}"', '"$*"', "$1", "$#",
+    "$v{a,b}", "${v}{/a,.b}", "{$v,b}c", "{a}b,c}", "{}a,b}", "{a..}{b,c}", "{$,b}", "{a,b}=~", "a={~,b}", "{x,y}", "{1..3}",
+    '"${v:+"$w"x}"', '"${v:+"$"HOME}"', "${v/x/&}", '"${v/x/[&]}"', '"${v/x/~}"', "${v//[a\\-z]}", '${v//["a-z"]}', "${v//[^]]}", '"${v/*/a}"', "${v^^[\\]]}", "['x]']*",
     "*", "sub/*", "i?.txt", "[a-z]*", "-*", "*.nothing", "$v*", "\u00a0x", "a\u00a0b", "\u3000", "\U0001F600", "x\u0301",
 )  # fmt: skip
 _JOINTS = ("; ", ";", "\n", " && ", " || ", " | ", " # c\n", "\n\n", " ;\t", "&&", "||")
 _REDIRECTS = (
     "", "", "", "", ">out", "> out", ">>out", ">|out", "<in.txt", "< in.txt", "2>err", "2>&1", "&>both", "&>>both",
     ">'o p'", ">$v", ">~/q", "1>out", "0<in.txt", ">out 2>&1", ">one >two", "</dev/null", ">/dev/null", "<<<word",
-    ">sub/out", ">./link/out", ">link/../out", "3>three", ">out </dev/null", "2>/dev/null", "<>both",
+    ">sub/out", ">&both", ">&'a\\b'", '>&"~/q"', ">./link/out", ">link/../out", "3>three", ">out </dev/null", "2>/dev/null", "<>both",
 )  # fmt: skip
 _LEADS = (
     "", "", "", "", "", "v=1 ", "export v=$w; ", "w='p q'; export v=$w; ", "w=~; v=$w/x; ", "cd sub; ", "cd sub && ", "cd link; ", "cd link/..; ", "cd -P link/..; ", "cd ..; ",
     "cd ~; ", "cd; ", "cd 'a b'; ", "cd /nowhere; ", "cd /nowhere && ", "cd /nowhere || ", "v='x y'; ", "v=x; ", "v=*; ",
     "w=~/z; ", "w=$HOME:~; ", "v=$HOME; w=$v/x; ", "export v=x; ", "export v='x y'; ", "LANG=C ", "true; ", "false || ",
     "set -e; ", "cd sub; cd ..; ", "cd sub; cd deep; ", "cd sub >log; ", "v=x w=y; ", "v=; ", "echo hi; ", "cd .; ",
-    "command ", "set -u; ", "v=a\\ b; ", 'v="a  b"; ', "v=~; ", "cd sub | ", "(cd sub); ", "unset v; ", ": ", "test -f x; ",
+    "set --; ", "set -- x 'y z'; ", "set -- ''; ", "v=x; v=y export v; ", "v=x; v=y :; ", "w='p q'; \\export v=$w; ", "export v={~,x}; ",
+    "v=x; : $((1/0)); v=z\n", "v=x; : ${1:=y}; w=z\n", "n=0; [[ $v == x && $((n++)) ]]; v=$n; ", "v=a/b; v=${v////-}; ",
+    "command ", "set -u; ", "set -o noglob; ", "v=a\\ b; ", 'v="a  b"; ', "v=~; ", "cd sub | ", "(cd sub); ", "unset v; ", ": ", "test -f x; ",
 )  # fmt: skip
 
 
@@ -407,6 +412,25 @@ KNOWN = (
     "v=in.txt; cat ${v%.txt} ${v/in/out} ${v:0:2} ${#v}",
     "zap $((1+2)) $(echo 'a b') \"$(echo 'a b')\"",
     "exec 4>out; { cat x; } >one; zap",
+    # what stands for nothing, and empty words beside it
+    'set --; zap \'\'"$@" "$@""$@" "$@"$@ ""$@ "$*" x"$@"',
+    'v=(); zap "${v[@]}${v[@]}" \'\'"${v[@]}" "${v[*]}"',
+    'set --; zap "${@-q}" "${*+q}" "${@:-p q}"',
+    'v=; zap "${v/*/a}" "${v//*/a}" "${v/x/a}"',
+    # the first brace behind a comma or dots of its own closes; what braces make is no assignment
+    "zap {a}b,c} a{}b,c} {}a,b} {x,y}{}b,c} {a..}{b,c} {a..{1..2}} {x{1..2}}",
+    "zap {a,b}=~ a={~,b} v=x:{~,y} {~,x}/y",
+    'export v={~,x}; zap "$v"',
+    "f() { local -i n=1+1; zap $n; }; f; n=1+1; zap $n",
+    # an expansion that fails skips the rest of its line, and not the next one
+    "readonly w=x; v=x; w=y; v=z\nzap $v",
+    "n=$#; v=x; w=$((1/n)); v=z\nzap $v",
+    "w=(x); v=x; w[-9]=y; v=z\nzap $v",
+    # what another condition or pattern settles, is not expanded
+    "n=0; [[ x == y && $((n++)) ]]; zap $n",
+    "n=0; [[ x == x || n++ -gt 3 ]]; zap $n",
+    "n=0; case x in x) ;; $((n++))) ;; esac; zap $n; false",
+    "v=x; n=0; zap ${v:-$((n++))}; zap $n; false",
 )
 
 UNKNOWN = (
@@ -416,6 +440,80 @@ UNKNOWN = (
     "set -- 'x y'; zap a$ $1$",
     "v='x y'; zap $(echo $v)$.",
     "v='x y'; zap {a,$v}$",
+    # an operation is put to each parameter, and a quoted expansion may be several words
+    "set -- x 'y z'; zap \"${@:-q}\"",
+    "set -- x 'y z'; zap \"${@#x}\"",
+    "set -- xa ya; zap ${@%a}",
+    "set -- xa ya; v=${@%a}; zap $v",
+    "v=(x 'y z'); zap \"${v[@]/y/q}\"",
+    "v=q; set -- x 'y z'; zap \"${v:+$@}\"",
+    'v=; set -- x \'y z\'; zap "${v:-"$@"}"',
+    # an expansion that fails skips the rest of its line, and not the next one
+    "v=x; : $((1/0)); v=z\nzap $v",
+    "v=x; : ${1:=y}; v=z\nzap $v",
+    "w=abc; v=x; : ${w:1:-9}; v=z\nzap $v",
+    "v=x; case x in x) : $((2**-1));; esac; v=z\nzap $v",
+    "f() { v=x; : $((1%0)); v=z; }; f\nzap $v",
+    "v=x; eval ': $((1/0)); v=y'; zap $v",
+    "bash -c 'v=x; : $((1/0)); v=z\nzap $v'",
+    "shopt -s failglob; v=x; : *.nothing; v=z\nzap $v",
+    "v=a/-b; zap ${v///-}",
+    "v=a/b; zap ${v////-}",
+    # the name of a file behind `>&` is expanded once more
+    "zap >&'a\\b'",
+    "v='~/q'; zap >&\"$v\"",
+    "zap >&'$(zap)'",
+    "{ zap; } >&'$(zap)'",
+    # nothing is put in what is not set; another element is not the first
+    'v=(x); zap "${v[1]/#/x}"',
+    "unset v; zap ${v/%/x}",
+    "v=(x); : ${v[1]:=abc}; zap ${#v} $v",
+    'set --; zap "${@:+x}"',
+    # a substitution that fails prints nothing
+    'set -- \'\'; zap "$(echo "${1:=y}")"',
+    'v=$(echo x <nowhere); zap "x$v"',
+    'v=(x); zap "$(echo 1${v[1]:?y})"',
+    "sh -c 'zap 2>i*.txt'",
+    "v=\u00e9; zap ${v/[[:alpha:]]/x}",
+    "set -o noglob; zap 3>i*.txt",
+    "set -eo noglob; cat i* >out",
+    "LANG=C; v=\u00e9; zap ${v%?}",
+    # quotes within `"${x:+…}"` are gone before expansions are looked for
+    'v=q; zap "${v:+"$"(zap)}"',
+    'v=q; w=z; zap "${v:+"$w"x}"',
+    'v=q; w=z; zap "${v:+$w"x"}"',
+    'v=q; zap "${v:+"$"HOME}"',
+    'v=q; zap "${v:+$"HOME"}"',
+    'v=q; w=z; zap "${v:+"$w""x"}"',
+    # what is quoted in a bracket expression, and what bash finds too short for one
+    "v=abc; zap ${v//[a\\-c]}",
+    'v=abc; zap ${v//["a-c"]}',
+    "v='a!b'; zap ${v//[\\!a]}",
+    "v=abc; zap ${v//[^]]}",
+    "cat ['i]']*",
+    # double quotes around the whole keep neither `&` nor `~` of a replacement from being expanded
+    'v=xyz; zap "${v/y/[&]}"',
+    'v=xyz; zap "${v/y/~}"',
+    "v=ABC; read w <in.txt; zap ${v,,$w}",
+    "v=ABC; w=; zap \"${v,,''}\" ${v,,$w}",
+    # braces are expanded in the text, before names are looked for
+    "v=1; zap $v{a,b}",
+    "v=1; zap {$v,b}{c,d}",
+    "zap {$,x}HOME",
+    "zap {{a,b}..c}",
+    "zap {9223372036854775806..9223372036854775807}",
+    # what is written in quotes declares nothing, and what braces make is no assignment
+    "w='a b'; \\export v=$w; zap \"$v\"",
+    "w='a b'; ex''port v=$w; zap \"$v\"",
+    "w='a b'; export v=x{,$w}; zap \"$v\"",
+    # an assignment in front of a builtin meets the variable itself
+    "v=x; v=y export v; zap $v",
+    "v=x; v=y readonly v; zap $v",
+    "v=1; v=2 let v++; zap $v",
+    "v=x; v=y unset v; zap x$v",
+    "v=x; v=y eval 'unset v; zap x$v'",
+    "sh -c 'v=x; v=y :; zap $v'",
+    "sh -c 'v=x; v=y unset w; zap $v'",
     # what makes names mean something else
     "alias cat=zap; cat x",
     "shopt -s expand_aliases\nalias cat=zap\ncat x",
@@ -503,6 +601,16 @@ UNKNOWN = (
     "sh -c 'cat x &>out'",
     "dash -c 'cat x |& zap'",
     "sh -c \"cat \\$'x'\"",
+    "sh -c 'v=abc; zap ${v%[^a]}'",
+    "sh -c 'zap x 10>out'",
+    "sh -c 'set -- x; zap ${#@}'",
+    "sh -c 'set --; zap \"${@-q}\"'",
+    'sh -c \'set -- "x y"; zap "$@"$1\'',
+    "sh -c 'zap {a,\"b c\"}'",
+    "sh -c 'v=a; printf -v v b; zap $v'",
+    "sh -c 'zap \"$(echo a\\\\nb)\"'",
+    "sh <<<'zap {a,b}'",
+    "echo 'zap {a,b}' | sh",
     "zsh -c 'cat x'",
     "ksh -c 'cat x'",
     "fish -c 'cat x'",

@@ -87,7 +87,7 @@ class _Evaluation:
                 # The old value is an operand where the operator says so.
                 old = 0 if operator == "=" else None if subscript else self.read(name)
                 new = self.assignment()
-                value = new if operator == "=" else applied(operator[:-1], old, new)
+                value = new if operator == "=" else self.applied(operator[:-1], old, new)
                 self.write(name, value, subscript=subscript)
                 return value
             self.at = start
@@ -117,8 +117,14 @@ class _Evaluation:
             # `**` alone takes its right side first
             right = self.binary(found if operator == "**" else found + 1)
             natural = is_natural(operator, left, right, before=before, after=self.natural)
-            left = applied(operator, left, right)
+            left = self.applied(operator, left, right)
             self.natural = natural
+
+    def applied(self, operator: str, left: Known, right: Known) -> Known:
+        """What a binary operator makes of both sides; it may be an error."""
+        if (operator in ("/", "%") and not right) or (operator == "**" and (right is None or right < 0)):
+            self.state.fail()
+        return applied(operator, left, right)
 
     def unary(self) -> Known:
         mark, kind = self.take()

@@ -4,13 +4,16 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from shield.facts.shell.grammar.script import LITERAL, Part, Word, joined
+from shield.facts.shell.grammar.script import LITERAL, Part, PartKind, Word, joined
 from shield.regex import regex
 
 __all__ = ["TooManyWordsError", "braced", "numbers"]
 
 _MAX_WORDS = 256
 _MAX_BRACES = 32
+_NAME_CHARACTER = regex(r"[A-Za-z0-9_]")
+_NAMED = regex(r"[A-Za-z_]")
+_LONG = regex(r"[+-]?\d+\.\.[+-]?\d+(?:\.\.[+-]?\d+)?\Z")
 _SEQUENCE = regex(r"([+-]?\d{1,9})\.\.([+-]?\d{1,9})(?:\.\.([+-]?\d{1,9}))?\Z")
 _LETTERS = regex(r"([A-Za-z])\.\.([A-Za-z])(?:\.\.([+-]?\d{1,9}))?\Z")
 
@@ -27,7 +30,7 @@ def braced(word: Word) -> list[Word]:
     """The words that the braces of `word` make; the word itself where there are none.
 
     Raises:
-        TooManyWordsError: more than 256, or more than 32 braces.
+        TooManyWordsError: more than 256, or more than 32 braces; or bash finds another expansion in what they make.
     """
     opened = sum(part.text.count("{") for part in word if part.kind is LITERAL and not part.quoted)
     if not opened:
@@ -40,7 +43,23 @@ def braced(word: Word) -> list[Word]:
             atoms.extend(part.text)
         else:
             atoms.append(part)
-    return [_word(found) for found in _expanded(atoms)]
+    expanded = _expanded(atoms)
+    if expanded != [atoms]:
+        for found in expanded:
+            _check(found, atoms)
+    return [_word(found) for found in expanded]
+
+
+def _check(found: list[_Atom], atoms: list[_Atom]) -> None:
+    """Braces are expanded in the text, before names are looked for: `$x{a,b}` is `$xa $xb`."""
+    stood = {id(atom): after for atom, after in pairwise(atoms) if isinstance(atom, Part)}
+    for atom, after in pairwise([*found, ""]):
+        if atom == "$":
+            raise TooManyWordsError
+        if isinstance(atom, str) or isinstance(after, Part) or atom.kind is not PartKind.VARIABLE or atom.quoted:
+            continue
+        if _NAMED.match(atom.text) and _NAME_CHARACTER.match(after) and stood.get(id(atom)) != after:
+            raise TooManyWordsError
 
 
 def numbers(word: Word) -> tuple[int, int] | None:
@@ -66,38 +85,50 @@ def _expanded(atoms: list[_Atom]) -> list[list[_Atom]]:
         if opened is None:
             return [atoms]
         closed, commas = _closing(atoms, opened)
-        if closed is None:
+        if closed is None or _is_pair(atoms, opened):
             start = opened + 1
             continue
+        inner = atoms[opened + 1 : closed]
         if commas:
             choices = list(_choices(atoms, opened, closed, commas))
+        elif any("," in (atom if isinstance(atom, str) else atom.text) for atom in inner):
+            raise TooManyWordsError  # `{{a,b}..c}` loses its braces
         else:
-            sequence = _sequence(atoms[opened + 1 : closed])
-            if sequence is None:
-                # `{x}` stays as it is written, and what stands in it is looked at
-                start = opened + 1
-                continue
-            choices = [[*text] for text in sequence]
+            sequence = _sequence(inner)
+            # `{a..}` stays as it is written, and what stands in it is not looked at
+            choices = [atoms[opened : closed + 1]] if sequence is None else [[*text] for text in sequence]
         tails = _expanded(atoms[closed + 1 :])
         if len(choices) * len(tails) > _MAX_WORDS:
             raise TooManyWordsError
         return [[*atoms[:opened], *choice, *tail] for choice in choices for tail in tails]
 
 
+def _is_pair(atoms: list[_Atom], opened: int) -> bool:
+    """Whether it is the `{` of a `{}` that a word begins with."""
+    before = atoms[opened - 1] if opened else ""
+    if atoms[opened + 1 : opened + 2] != ["}"] or isinstance(before, str):
+        return opened == 0 and atoms[1:2] == ["}"]
+    raise TooManyWordsError  # behind what is quoted: a blank counts as a beginning, too
+
+
 def _closing(atoms: list[_Atom], opened: int) -> tuple[int | None, list[int]]:
-    """The brace that closes the one at `opened`, and the commas between that belong to it."""
+    """The brace that closes the one at `opened`, and the commas between that belong to it: the first `}` behind a comma
+    or `..` of its own."""
     depth = 0
     commas: list[int] = []
-    for at in range(opened, len(atoms)):
+    ranged = False
+    for at in range(opened + 1, len(atoms)):
         atom = atoms[at]
         if atom == "{":
             depth += 1
-        elif atom == "}":
+        elif atom == "}" and depth:
             depth -= 1
-            if depth == 0:
-                return at, commas
-        elif atom == "," and depth == 1:
+        elif atom == "}" and (commas or ranged):
+            return at, commas
+        elif atom == "," and not depth:
             commas.append(at)
+        elif atom == "." and not depth:
+            ranged |= atoms[at + 1 : at + 2] == ["."] and atoms[at + 2 : at + 3] != ["}"]
     return None, []
 
 
@@ -120,6 +151,8 @@ def _sequence(inner: list[_Atom]) -> list[str] | None:
     letters = _LETTERS.match(text) if integers is None else None
     found = integers or letters
     if found is None:
+        if _LONG.match(text):
+            raise TooManyWordsError
         return None
     first, last = (int(found[1]), int(found[2])) if integers else (ord(found[1]), ord(found[2]))
     step = abs(int(found[3])) if found[3] else 1

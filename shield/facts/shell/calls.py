@@ -27,6 +27,9 @@ _LINKING = frozenset(("-l", "-s", "--link", "--symbolic-link"))
 _SHELLS = frozenset(("bash", "dash", "sh", "zsh"))
 _STEERING = DECLARING | {".", "cd", "exec", "popd", "pushd", "set", "shopt", "source", "unset"}
 
+# What is assigned in front of them may be what they change, or stay: after special builtins it does in other shells
+# than bash (POSIX.1-2024 XCU 2.15). What `eval` and `source` leave, they see themselves.
+_MEETING = DECLARING | {":", "break", "continue", "exec", "let", "return", "set", "shift", "times", "trap", "unset"}
 
 # By which mv does no more than it would without.
 _REPLACING = frozenset(("-f", "-v", "--force", "--verbose"))
@@ -193,6 +196,9 @@ class Calls:
         for word in words if name == "unset" else ():
             self._walk.unset(word.text)
         done = carry_out(name, words, call.given, state, self._record.place, self._walk.shell(frame), frame)
+        if name in _MEETING and done.success is not None:
+            for variable in call.contents:
+                self._walk.assign(variable, None, done.success)
         if name in _STEERING and done.success is not None:
             self._walk.been(done.success)
         sourced = name in ("source", ".") and not any(item.kind is NestedKind.SHELL for item in reading.nested)
@@ -211,5 +217,6 @@ class Calls:
 
 def _merge(reading: Reading, other: Reading) -> None:
     reading.operations |= other.operations
+    reading.code |= other.code
     reading.paths.extend(other.paths)
     reading.hosts.extend(other.hosts)

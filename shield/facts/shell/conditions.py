@@ -33,8 +33,10 @@ def read_condition(condition: Condition, state: State, shell: Shell) -> Reading:
 
 def _condition(condition: Condition, state: State, shell: Shell, reading: Reading) -> None:
     operator, words = condition.operator, condition.words
-    for inner in condition.conditions:
+    for index, inner in enumerate(condition.conditions):
+        before = state.copy() if index else state
         _condition(inner, state, shell, reading)
+        state.perhaps(before)  # what the first one settles, the others are not asked
     if operator in _NUMERIC:
         for word in words:
             calculated(word, state, shell)

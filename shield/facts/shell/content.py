@@ -7,7 +7,8 @@ from shield.facts.shell.begun import begun, extended, kept_of
 from shield.facts.shell.environment import is_secret, may_be_secret
 from shield.facts.shell.field import escaped
 from shield.facts.shell.grammar.script import LITERAL, Parameter, Part, PartKind, Word
-from shield.facts.shell.named import NAME, is_all, is_unset, length, secret_in, value_of
+from shield.facts.shell.lists import is_list, one_at_most
+from shield.facts.shell.named import NAME, is_all, is_unset, length, may_lack, secret_in, value_of
 from shield.facts.shell.parameter import cased, part_of, quoted_form, trimmed, with_replaced
 from shield.facts.shell.state import State
 from shield.facts.shell.tilde import Mode, untilded
@@ -20,6 +21,7 @@ from shield.facts.shell.variables import (
     Matching,
     Number,
     Secret,
+    is_natural,
     known_texts,
     united,
 )
@@ -28,6 +30,7 @@ from shield.regex import regex
 __all__ = ["Shell", "calculated", "content", "content_of", "pattern_of", "text_of"]
 
 _PROMPT = regex(r"[\\$`]")
+_OF_BRACKETS = regex(r"[-!^\]]")
 _MAX_CHOICES = 8
 
 
@@ -96,14 +99,20 @@ def text_of(word: Word, state: State, shell: Shell, mode: Mode = Mode.WHOLE) -> 
 def pattern_of(word: Word, state: State, shell: Shell) -> str | None:
     """The word as a pattern, its quoted characters in brackets; None where it is not known."""
     out: list[str] = []
+    known, bracket = True, False
     for part in word:
         text = content(part, state, shell)
         if not isinstance(text, str) or (part.kind is LITERAL and text.startswith("~") and not part.quoted):
-            out.append("\\")  # which no pattern holds
+            known = False
+        elif part.quoted:
+            # between brackets a quoted `-`, `!`, `^` or `]` is none of the expression's own
+            known &= not (bracket and _OF_BRACKETS.search(text))
+            out.append(escaped(text))
         else:
-            out.append(escaped(text) if part.quoted else text)
+            bracket |= "[" in text
+            out.append(text)
     pattern = "".join(out)
-    return None if "\\" in pattern.replace("[\\]", "") else pattern
+    return pattern if known and "\\" not in pattern.replace("[\\]", "") else None
 
 
 def calculated(word: Word, state: State, shell: Shell) -> Content:
@@ -141,7 +150,8 @@ def _parameter(parameter: Parameter, state: State, shell: Shell) -> Content:
         return _slice(parameter, subject, state, shell)
     if isinstance(subject, Secret):
         return subject
-    text = subject if isinstance(subject, str) else None
+    # an operation is put to each of several parameters or elements, not to what they are joined to
+    text = subject if isinstance(subject, str) and one_at_most(parameter, state) else None
     if operator in ("@P", "@E"):
         if text is None or _PROMPT.search(text):
             state.doubt("the text of a variable is expanded")
@@ -154,7 +164,7 @@ def _parameter(parameter: Parameter, state: State, shell: Shell) -> Content:
         put = secret_in(words[1], state) if len(words) > 1 else None
         if put is not None:
             return put
-        return None if text is None else with_replaced(text, pattern, operator, by)
+        return None if text is None else _replaced(text, pattern, by, parameter, state)
     if not operator:
         return subject
     if text is None:
@@ -162,7 +172,8 @@ def _parameter(parameter: Parameter, state: State, shell: Shell) -> Content:
     if operator in ("#", "##", "%", "%%"):
         return trimmed(text, pattern, operator)
     if operator in ("^", "^^", ",", ",,", "@U", "@u", "@L"):
-        return cased(text, operator, pattern if words else "")
+        # an empty pattern that is written down matches no character
+        return cased(text, operator, (pattern or None) if words and words[0] else "")
     return None
 
 
@@ -213,18 +224,21 @@ def _slice(parameter: Parameter, subject: Content, state: State, shell: Shell) -
     numbers = [int(limit) for limit in limits if isinstance(limit, str)]
     if isinstance(subject, Secret):
         return subject
-    several = parameter.name in ("@", "*") or is_all(parameter.index)
-    if several or not isinstance(subject, str) or len(numbers) != len(limits) or not numbers:
-        return None
-    return part_of(subject, numbers[0], numbers[1] if len(numbers) > 1 else None)
+    result = None
+    if not is_list(parameter) and isinstance(subject, str) and len(numbers) == len(limits) and numbers:
+        result = part_of(subject, numbers[0], numbers[1] if len(numbers) > 1 else None)
+    if result is None and len(limits) > 1 and not is_natural(limits[1]):
+        state.fail()  # it ends before it begins
+    return result
 
 
 def _replacement(word: Word, state: State, shell: Shell) -> str | None:
-    """An unquoted `&` or backslash means the match in some versions of bash, and itself in others."""
+    """A `&` or backslash means the match in some versions of bash, and itself in others. Neither these nor a tilde in
+    front are kept from it by double quotes around the whole expansion."""
     text = text_of(word, state, shell)
-    literal = all(part.kind is LITERAL for part in word)
-    live = "".join(part.text for part in word if not part.quoted)
-    return None if text is None or "\\" in text or "&" in (live if literal else text) else text
+    lead = word[0] if word else None
+    tilde = lead is not None and lead.kind is LITERAL and lead.quoted and lead.text.startswith("~")
+    return None if text is None or tilde or "\\" in text or "&" in text else text
 
 
 def _quoted(text: str, parameter: Parameter, state: State) -> str | None:
@@ -234,15 +248,26 @@ def _quoted(text: str, parameter: Parameter, state: State) -> str | None:
     return None if not text and parameter.name in state.gone else quoted_form(text)
 
 
+def _replaced(text: str, pattern: str | None, by: str | None, parameter: Parameter, state: State) -> str | None:
+    """In what is not set nothing is put, in what is empty it may be."""
+    result = with_replaced(text, pattern, parameter.operator, by)
+    unsure = not text and (may_lack(parameter, state) or is_unset(parameter, state))
+    return None if unsure and result else result
+
+
 def _default(parameter: Parameter, subject: Content, state: State, shell: Shell) -> Content:
     """`:-` and its kin. The word's commands are followed whether they are needed or not."""
     operator = parameter.operator
     word = parameter.words[0] if parameter.words else ()
+    before = state.copy() if any(part.kind is not LITERAL for part in word) else state
     other = content_of(word, state, shell, Mode.WHOLE)
+    state.perhaps(before)
     if operator.endswith("?") and isinstance(other, Secret):
         state.doubt(f"`{other.source}` may be complained of, which shows it")
     if isinstance(subject, Fresh) and (kept := kept_of(operator, subject, other)) is not None:
         return kept
+    if operator.endswith("?") and not (isinstance(subject, str) and subject):
+        state.fail(ends=True)
     if operator.endswith("?") or (isinstance(subject, Secret) and not operator.endswith("+")):
         return subject
     alternative = operator.endswith("+")
@@ -259,12 +284,14 @@ def _default(parameter: Parameter, subject: Content, state: State, shell: Shell)
     elif subject == "" and not parameter.name.isdigit():
         # an empty text may also stand for what is not set: unset on one of two ways, a place that an array lacks, or
         # what another variable names
-        sure = parameter.name not in state.gone and parameter.index is None and not parameter.indirect
+        sure = not may_lack(parameter, state)
         result = (other if alternative else "") if sure else united("", other)
     if result is None and isinstance(other, Secret):
         result = other  # perhaps: what may be a secret is one
     if operator.endswith("="):
+        if not NAME.match(parameter.name) or is_all(parameter.index):
+            state.fail()  # it cannot be assigned to
         if parameter.index is not None:
             state.arrays.add(parameter.name)
-        shell.assign(parameter.name, result, state)
+        shell.assign(parameter.name, result if parameter.index is None else None, state)
     return result

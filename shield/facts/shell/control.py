@@ -264,9 +264,10 @@ class Control:
         shell = self._walk.shell(frame)
         content_of(node.subject, state, shell)
         frame = self._redirected(node.redirects, state, frame)
-        for clause in node.clauses:
-            for pattern in clause.patterns:
-                pattern_of(pattern, state, shell)
+        for pattern in (pattern for clause in node.clauses for pattern in clause.patterns):
+            before = state.copy()
+            pattern_of(pattern, state, shell)
+            state.perhaps(before)  # where another one matched
         told = [pattern for clause in node.clauses for pattern in clause.patterns if not _is_rest(pattern)]
         if secret_in(node.subject, state) and not all(map(is_plain, told)):
             state.doubt("a secret is compared with what it may be like")

@@ -9,13 +9,18 @@ __all__ = ["reads_alike"]
 _BASHISMS = regex(
     r"\|&|&>|<<<|\$'|\$\[|>&(?![0-9-])|=~|:~"
     r"|\[\[|(?<!\$)\(\(|<\(|>\(|;;?&|\+="
-    r"|\{[^{}\s]*(?:,|\.\.)[^{}\s]*\}"
+    r"|(?<!\$)\{(?:[^\s'\"\\{,.]|\.(?!\.)|'[^']*'|\"[^\"]*\"|\\[^{])*+(?:,|\.\.)"
+    # lists with operations, or in front of another expansion; `[^…]`; descriptors of two digits; `$"…"`; `printf -v`
+    r"|\$\{#?[@*][^}]|\$\{#[@*]|\$\{?[@*]\}?\"?[^\s\"]*[$`]|\[\^|\d\d[<>]|\$\"|\bprintf\s+[\"'\\]*-"
     r"|\$\{!|\$\{[A-Za-z_]\w*[\[/^,@]|\$\{[A-Za-z_]\w*:[^-=?+]"
     r"|[A-Za-z_]\w*=\("
     r"|\b(?:function|select|coproc|time|declare|typeset|source|let|shopt|mapfile|readarray|pushd|popd|builtin|enable)\b"
     r"|\b(?:export|local|readonly)\s[^;&|\n]*=[^;&|\n\"']*[$`]"
 )
 
+# Some print `\n` as it is, some as the newline that it says.
+_ECHO = regex(r"\becho\b")
+_ESCAPES = regex(r"\\[\\0-9a-z]")
 
 # What zsh certainly reads as bash does (zshmisc(1), zshexpn(1)): plain words, patterns and texts in quotes, `|`, `&&`,
 # `||`, `;`, and output that is thrown away or joined. No variables (it does not split them), no `=name`, `~name`, `^`,
@@ -54,4 +59,7 @@ def reads_alike(shell: str, text: str) -> bool:
         return True
     if shell == "zsh":
         return _zsh_alike(text)
-    return shell not in ("ksh", "fish", "ash") and not _BASHISMS.search(text)
+    if shell in ("ksh", "fish", "ash") or _BASHISMS.search(text):
+        return False
+    said = _ECHO.search(text)
+    return said is None or not _ESCAPES.search(text, said.end())

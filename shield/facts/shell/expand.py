@@ -7,6 +7,7 @@ from shield.facts.shell.braces import TooManyWordsError, braced
 from shield.facts.shell.content import Shell, content, content_of
 from shield.facts.shell.field import Fields
 from shield.facts.shell.grammar.script import LITERAL, Part, PartKind, Word
+from shield.facts.shell.lists import spreads
 from shield.facts.shell.named import is_all
 from shield.facts.shell.state import State
 from shield.facts.shell.tilde import Mode, untilded
@@ -20,7 +21,6 @@ _ACTIVE = regex(r"[ \t\n*?\[]")
 _PLAIN = regex(r"[\w./:%,+@=-]+\Z", re.ASCII)
 _ZERO = Token(form="0")  # any integer that is not negative
 _DEFAULTS = frozenset((":-", "-"))
-_EMPTY = Part(LITERAL, "", True)
 _KEEPING_EMPTY = frozenset(("", ":", "?", ":?", "#", "##", "%", "%%", "/", "//", "^", "^^", ",", ",,"))
 # A list of unknown length and content.
 _UNKNOWN_LIST: tuple[Value, ...] = (Value(text="$@", known=False, many=True),)
@@ -36,16 +36,16 @@ def expand(word: Word, state: State, shell: Shell) -> list[Value]:
     except TooManyWordsError:
         content_of(word, state, shell)
         return [Value(text=_source(word), known=False, many=True)]
-    return [value for each in words for value in _expanded(each, state, shell)]
+    # what braces make of it looks like no assignment to bash: only a tilde in front counts
+    mode = Mode.WORDS if words == [word] else Mode.WHOLE
+    return [value for each in words for value in _expanded(each, state, shell, mode)]
 
 
-def _expanded(word: Word, state: State, shell: Shell) -> list[Value]:
+def _expanded(word: Word, state: State, shell: Shell, mode: Mode) -> list[Value]:
     # dash splits the words of `$v$` and bash does not, if no other expansion follows
     lone = any(part.kind is LITERAL and not part.quoted and "$" in part.text for part in word)
     fields = Fields(globs=state.globs, splits=not lone)
     fields.source = _written(word)
-    if len(word) == 2 and word[0] == _EMPTY and word[1].quoted and _is_list(word[1]):
-        word = word[1:]  # `"$@"` of nothing is no word, though it is quoted
     for index, part in enumerate(word):
         if part.kind is not LITERAL:
             _piece(part, state, shell, fields)
@@ -53,7 +53,7 @@ def _expanded(word: Word, state: State, shell: Shell) -> list[Value]:
         if part.quoted:
             fields.put(part.text, quoted=True)
             continue
-        text, pattern = untilded(word, index, part.text, state, Mode.WORDS)
+        text, pattern = untilded(word, index, part.text, state, mode)
         if text is None:
             fields.unknown(part.text, quoted=True, seen=part.text)
         else:
@@ -77,8 +77,7 @@ def _piece(part: Part, state: State, shell: Shell, fields: Fields) -> None:
         shell.output(part, state)
         fields.pipe(part.text)
         return
-    if _is_list(part):
-        _list(part, state, fields)
+    if _several(part, state, shell, fields):
         return
     found = content(part, state, shell)
     source = _source((part,))
@@ -108,6 +107,22 @@ def _piece(part: Part, state: State, shell: Shell, fields: Fields) -> None:
         fields.missing(source, quoted=part.quoted, listed=False, otherwise=otherwise)
     else:
         fields.unknown(source, quoted=part.quoted)
+
+
+def _several(part: Part, state: State, shell: Shell, fields: Fields) -> bool:
+    """Whether the piece is one of those that may be several words in quotes, too: then it is added."""
+    if _is_list(part):
+        _list(part, state, fields)
+        return True
+    if not part.quoted or not spreads(part, state):
+        return False
+    content(part, state, shell)
+    source, otherwise = _source((part,)), _otherwise(part, state, shell)
+    if otherwise is not None or _is_missing(part, state):  # of what only the host can have set: perhaps none
+        fields.missing(source, quoted=True, listed=True, otherwise=otherwise or "")
+    else:
+        fields.unknown(source, quoted=False)
+    return True
 
 
 def _text(found: str, part: Part, state: State, fields: Fields) -> None:

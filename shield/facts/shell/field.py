@@ -34,6 +34,7 @@ class _Field:
     head: list[str] = field(default_factory=list)
     bare: list[str] = field(default_factory=list)
     live: list[str] = field(default_factory=list)  # what is unquoted
+    bracket: bool = False  # a bracket is
     known: bool = True
     many: bool = False
     present: bool = False
@@ -86,10 +87,16 @@ class _Field:
             revision=self.revision,
         )
 
-    def take(self, text: str) -> None:
-        """Known text comes behind it."""
+    def take(self, text: str, pattern: str | None) -> None:
+        """Known text comes behind it. `pattern`: as a pattern; None if it is quoted."""
         self.text.append(text)
         self.bare.append(text)
+        self.pattern.append(escaped(text) if pattern is None else pattern)
+        if pattern is not None:
+            self.live.append(text)
+            self.bracket = self.bracket or "[" in text
+        elif self.bracket and "]" in text:
+            self.live.append("\\")  # `['x]']` is one bracket expression, which is not followed
         if self.known:
             self.head.append(text)
         if self.sample is not None:
@@ -124,12 +131,7 @@ class Fields:
         here.solid |= quoted or bool(text)
         if not text:
             return
-        here.take(text)
-        if quoted:
-            here.pattern.append(escaped(text))
-        else:
-            here.pattern.append(text if pattern is None else pattern)
-            here.live.append(text)
+        here.take(text, None if quoted else text if pattern is None else pattern)
 
     def expanded(self, text: str, *, quoted: bool) -> None:
         """The known result of an expansion: split and matched unless it is quoted."""
@@ -141,8 +143,7 @@ class Fields:
         if quoted:
             here = self._open
             here.present = here.solid = True
-            here.take(text)
-            here.pattern.append(escaped(text))
+            here.take(text, None)
             return
         pieces = _BLANKS.split(text)
         for index, piece in enumerate(pieces):
@@ -151,9 +152,7 @@ class Fields:
             if piece:
                 here = self._open
                 here.present = here.solid = True
-                here.take(piece)
-                here.pattern.append(piece)
-                here.live.append(piece)
+                here.take(piece, piece)
 
     def fresh(self, found: Fresh, source: str, *, quoted: bool) -> None:
         """The name of what the line makes anew. Of two that may be missing nothing is known."""

@@ -35,7 +35,7 @@ from shield.facts.shell.redirects import read_redirects
 from shield.facts.shell.scripted import OneParser, Scripted
 from shield.facts.shell.settings import Settings
 from shield.facts.shell.simple import Simples, reads_nothing_else
-from shield.facts.shell.state import State, join
+from shield.facts.shell.state import State, join, resumed, skips_of
 from shield.facts.shell.tilde import Mode
 from shield.facts.shell.touched import rewritten
 from shield.facts.shell.traps import Trap, behind, later, marks
@@ -106,7 +106,7 @@ class Line:
                 self.doubt(f"the environment sets `{name}`")
         cwd = self.place.cwd
         linked = cwd is not None and resolve_path(cwd, self.place, base=None, expand_tilde=False).path != cwd
-        state = State(variables, (cwd,), linked, self._record.doubts)
+        state = State(variables, (cwd,), linked, self._record.doubts, skips=skips_of(text))
         frame = Frame(piped=self._stdin is not None, dictated=self._record.dictated.texts)
         self.been(state)
         try:
@@ -143,7 +143,7 @@ class Line:
         line._calls = Calls(line, line._record, scripted, self._programs, None)
         line._simples = Simples(line, line._record, line._settings, line._calls)
         line._record.led, line._record.fresh = self._record.led, FreshNames(self.place, text, sure=True)
-        state.inexact = line._record.doubts
+        state.inexact, state.skips = line._record.doubts, skips_of(text)
         line.been(state)
         try:
             line.text(text, state, frame)
@@ -190,7 +190,7 @@ class Line:
         ended = False
         for item in script.lists:
             # Behind an end nothing runs: judged all the same, from where it stood.
-            here = done.either or state
+            here = resumed(done.either or state)
             ends = ends_here(item, here, frame)
             done = self._and_or(
                 item, here.copy() if item.background else here, frame.apart() if item.background else frame

@@ -9,7 +9,7 @@ from shield.facts.shell.state import State
 from shield.facts.shell.variables import Content, Fresh, Keyed, Listed, Matching, Number, Secret
 from shield.regex import regex
 
-__all__ = ["NAME", "fresh_of", "is_all", "is_plain", "is_unset", "length", "secret_in", "value_of"]
+__all__ = ["NAME", "fresh_of", "is_all", "is_plain", "is_unset", "length", "may_lack", "secret_in", "value_of"]
 
 NAME = regex(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _NUMBERS = frozenset(("?", "#", "$", "!", "RANDOM", "SRANDOM", "SECONDS", "LINENO", "UID", "EUID", "BASHPID"))
@@ -93,13 +93,21 @@ def is_all(index: Word | None) -> bool:
 
 
 def is_unset(parameter: Parameter, state: State) -> bool:
-    """Whether the line itself unset the variable, or made it an array in which nothing is."""
+    """Whether the line itself unset the variable, or made it an array in which nothing is, or left no parameters."""
     if parameter.indirect:
         return False
+    if parameter.name in ("@", "*"):
+        return state.parameters() == ()
     found = state.variables.get(parameter.name)
     if isinstance(found, Listed) and not found.items:
         return True
     return parameter.index is None and state.unset(parameter.name)
+
+
+def may_lack(parameter: Parameter, state: State) -> bool:
+    """Whether an empty text may stand for what is not set."""
+    lacks = parameter.name in state.gone or parameter.name.isdigit()
+    return lacks or parameter.index is not None or parameter.indirect
 
 
 def length(parameter: Parameter, subject: Content, state: State) -> Content:

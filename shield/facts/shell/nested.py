@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import reduce
 
 from shield.facts.paths import resolve_path
 from shield.facts.place import Place
@@ -13,8 +14,8 @@ from shield.facts.shell.pathuse import raw_path
 from shield.facts.shell.record import Record
 from shield.facts.shell.scopes import fresh, restored, with_given
 from shield.facts.shell.scripted import Scripted
-from shield.facts.shell.state import State, join
-from shield.facts.shell.variables import Content
+from shield.facts.shell.state import State, join, skips_of
+from shield.facts.shell.variables import Attribute, Content
 
 __all__ = ["MAX_DEPTH", "NestedCommands"]
 
@@ -97,6 +98,7 @@ class NestedCommands:
         frame = frame.apart()._replace(calls=())
         inner = fresh(inner, contents, place.env)
         inner.positional, inner.stood = nested.words[2:], state.bases
+        inner.skips = skips_of(script.text)
         inner.exact &= _KEEPING.issuperset(frame.via) and not frame.elsewhere and not nested.started
         if nested.started:
             inner.variables = {name: _left(name, text, place.env) for name, text in inner.variables.items()}
@@ -112,7 +114,11 @@ class NestedCommands:
         """A text that this very shell runs: `eval`, `source`."""
         sourced = len(nested.words) > 1 and nested.words[1].text == "source"
         before = state.copy()
+        skips: list[State] = []
+        state.skips = skips  # one that fails ends the text, and this shell goes on
         with_given(contents, state)
+        for name in contents:  # where it is unset there, the variable behind it is seen again
+            state.attributes.setdefault(name, Attribute.CHANGED)
         returns = Jumps()
         if sourced:
             frame = frame._replace(body=returns, loop=None)
@@ -121,11 +127,19 @@ class NestedCommands:
         done = self._walk.text(text, state, frame)
         for state_left in returns.states:
             done = Done(join(done.success, state_left), join(done.failure, state_left))
+        done = Done(done.success, reduce(join, skips, done.failure))
         ends = []
         for end in done:
             after = end.copy() if end is not None else None
             if after is not None and sourced and nested.words[2:]:
                 after.positional, after.stood = before.positional, before.stood
+            if after is not None:
+                after.skips = before.skips
+                after.attributes = {
+                    name: kind
+                    for name, kind in after.attributes.items()
+                    if name in before.attributes or name not in contents
+                }
             ends.append(after and restored(after, before, contents))
         return Done(*ends)
 
@@ -135,9 +149,12 @@ class NestedCommands:
             return
         for text, depth in ((frame.fed, frame.depth + 1), (self._stdin, MAX_DEPTH)):
             if text is not None and len(text) <= _MAX_FED:
+                if not reads_alike(name, text):
+                    self._walk.doubt(f"`{name}` reads this otherwise than bash")
                 inner = frame.apart()._replace(via=(*frame.via, name), depth=depth, fed=None, opened=None, calls=())
                 started = fresh(state, call.contents, self._record.place.env)
                 started.exact = False  # it may be given parameters
+                started.skips = skips_of(text)
                 self._walk.text(text, started, inner)
 
 

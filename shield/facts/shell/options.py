@@ -18,19 +18,21 @@ def set_options(words: tuple[Value, ...], state: State) -> None:
                 continue
             state.give(words[index:])
             return
-        if "f" in text:
-            state.globs = False
         named = words[index + 1].text if text.endswith("o") and index + 1 < len(words) else ""
+        if "f" in text or named == "noglob":
+            state.globs = False
         if "e" in text or named == "errexit":
             state.ending = text.startswith("-")
 
 
 _UNCHANGED_TEXT = """
-nullglob failglob inherit_errexit checkwinsize checkhash checkjobs huponexit histappend histreedit histverify
+nullglob inherit_errexit checkwinsize checkhash checkjobs huponexit histappend histreedit histverify
 hostcomplete cmdhist lithist execfail mailwarn no_empty_cmd_completion progcomp autocd cdspell dirspell direxpand
 """
 _UNCHANGED = frozenset(_UNCHANGED_TEXT.split())
-_OFF = frozenset(("extglob", "expand_aliases", "lastpipe", "cdable_vars", "extdebug", "xpg_echo", "compat31"))
+_OFF = frozenset(
+    ("extglob", "failglob", "expand_aliases", "lastpipe", "cdable_vars", "extdebug", "xpg_echo", "compat31")
+)
 _UNCHANGED_SET = frozenset(
     ("errexit", "nounset", "pipefail", "xtrace", "verbose", "noclobber", "errtrace", "functrace")
 )

@@ -6,7 +6,17 @@ from functools import reduce
 from shield.facts.programs.listing import filtered, split_up
 from shield.facts.programs.reading import Listing
 from shield.facts.shell.frame import Frame, Walk
-from shield.facts.shell.grammar.script import MAX_DEPTH, AndOr, Command, Function, Group, Part, Simple, literal
+from shield.facts.shell.grammar.script import (
+    MAX_DEPTH,
+    AndOr,
+    Command,
+    Function,
+    Group,
+    Part,
+    RedirectNode,
+    Simple,
+    literal,
+)
 from shield.facts.shell.printed import printed, thinned
 from shield.facts.shell.record import Record
 from shield.facts.shell.simple import reads_nothing_else
@@ -56,7 +66,9 @@ class Outputs:
         command, base = self._record.commands[seen], state.standing()
         made = self._record.fresh.of(stage, command, _here(state))
         standing = base if isinstance(base, str) else None
-        return made or printed(command, fed=fed, base=standing, path=state.variables.get("PATH"))
+        output = made or printed(command, fed=fed, base=standing, path=state.variables.get("PATH"))
+        # where a file cannot be opened nothing is printed
+        return None if isinstance(output, str) and any(map(_opens, stage.redirects)) else output
 
     def _by_function(self, stage: Simple, seen: int, state: State) -> Content:
         """What `mk` prints after `mk() { mktemp -d /tmp/x.XXXX; }`."""
@@ -98,9 +110,11 @@ class Outputs:
         seen = len(self._record.commands)
         inner = state.copy()
         inner.ending = False  # `set -e` does not hold there
+        failed: list[State] = []
+        inner.skips, inner.within = failed, True
         self._walk.script(part.script, inner, frame.apart()._replace(depth=frame.depth + 1, whole=False))
         lists = part.script.lists
-        if len(lists) != 1 or lists[0].background:
+        if len(lists) != 1 or lists[0].background or failed:
             return None
         if len(lists[0].pipelines) != 1:
             return self._either(lists[0], seen, state)
@@ -122,6 +136,11 @@ class Outputs:
         if output is None and len(facts) == seen + len(stages):
             output = reduce(thinned, facts[seen + 1 :], printed(facts[seen], fed=None, base=None))
         return None if isinstance(output, str) else output
+
+
+def _opens(node: RedirectNode) -> bool:
+    """Whether the redirection opens a file that may not be there, or not be writable."""
+    return node.op not in ("<<", "<<-", "<<<", ">&-", "<&-") and literal(node.target) not in ("/dev/null", "1", "2")
 
 
 def _here(state: State) -> str | None:

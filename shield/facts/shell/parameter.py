@@ -20,7 +20,7 @@ def with_replaced(text: str, pattern: str | None, operator: str, by: str | None)
 
 def cased(text: str, operator: str, pattern: str | None) -> str | None:
     """`^`, `^^`, `,` and `,,`, and `@U`, `@u`, `@L`; only for ASCII, whose cases every locale agrees on."""
-    if not text.isascii() or pattern not in (None, "", "?"):
+    if not text.isascii() or pattern not in ("", "?"):
         return None
     match operator:
         case "^" | "@u":

@@ -18,7 +18,8 @@ _CLASSES = {
     "blank": " \\t",
     "xdigit": "0-9a-fA-F",
 }
-_BRACKET = regex(r"\[([!^]?)(\]?(?:\[:[a-z]+:\]|[^\]\[])*)\]")
+# `[!]…]` is not among them: bash takes a text for too short for it in `${x/…}` (umatchlen in its lib/glob/gmisc.c)
+_BRACKET = regex(r"\[(?![!^]\])([!^]?)(\]?(?:\[:[a-z]+:\]|[^\]\[])*)\]")
 _CLASS = regex(r"\[:([a-z]+):\]")
 _LITERAL = ("[\\]", "[[]", "[*]", "[?]")
 _MAX_PATTERN = 256
@@ -51,7 +52,9 @@ class _Matcher:
 
 
 def _matcher(text: str, pattern: str, *, backwards: bool = False) -> _Matcher | None:
-    parts = _elements(pattern) if len(pattern) <= _MAX_PATTERN and len(text) <= _MAX_TEXT else None
+    # what one character is beyond ASCII, and of which class, the locale says
+    told = text.isascii() or not ("[" in pattern or "?" in pattern)
+    parts = _elements(pattern) if told and len(pattern) <= _MAX_PATTERN and len(text) <= _MAX_TEXT else None
     if parts is None:
         return None
     places: dict[str, int] = {}
@@ -148,6 +151,8 @@ def replaced(text: str, pattern: str, operator: str, by: str) -> str | None:
             return text
         count = ends.bit_length() - 1
         return by + text[count:] if operator == "/#" else text[: len(text) - count] + by
+    if not text:
+        return by if matcher.ends(0) else text  # a star matches nothing only where there is nothing else
     out: list[str] = []
     at = 0
     while at < len(text):

@@ -1,7 +1,7 @@
 """Redirections: the files and hosts they open (bash(1) REDIRECTION)."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from shield.facts.programs.reading import Reading, Value
 from shield.facts.shell.frame import Fed
@@ -12,6 +12,7 @@ from shield.types import Access, Operation, Redirect
 
 __all__ = ["read_redirects"]
 
+_PLAIN = regex(r"[\w./%+,@:-][\w./%+,@:=-]*\Z", re.ASCII)
 _NETWORK = regex(r"/dev/(?:tcp|udp)/([^/]+)/([^/]+)\Z")
 # Writing here goes nowhere, or to what the command was given.
 _STREAMS = frozenset(
@@ -79,6 +80,8 @@ def read_redirects(
         unsure |= not known
         if value.fixed and node.op in (">&", "<&") and re.fullmatch(r"\d+-?", value.text):
             continue
+        if node.op == ">&" and not value.number and not (value.fixed and _PLAIN.match(value.text)):
+            reading.code = True  # the name of a file is expanded once more: `>&'$(id)'`
         if value.fixed and value.text in _STREAMS:
             continue
         network = _NETWORK.match(value.text)
@@ -93,10 +96,19 @@ def read_redirects(
         if accesses is None:
             reading.caution()
             accesses = (Access.READ, Access.WRITE)
-        reading.path(value._replace(lost=None), *accesses)
-        for other in value.lost.words if value.lost is not None and len(value.lost.words) == 1 else ():
-            if other.text:  # what has no name cannot be opened
-                reading.path(other._replace(lost=value.lost), *accesses)
+        for other in _names(value):
+            reading.path(other, *accesses)
         if node.op == "<" and node.fd in (None, 0) and value.fixed:
             opened = value
     return Fed(tuple(out), reading, stdin=stdin, text=fed, opened=opened, unsure=unsure)
+
+
+def _names(value: Value) -> Iterator[Value]:
+    """What may be opened: the value, itself where a shell matches no patterns there, and what it is where something was
+    not made; what has no name cannot be opened."""
+    yield value._replace(lost=None)
+    if value.pattern is not None:
+        yield Value(text=value.text, head=value.text)
+    for other in value.lost.words if value.lost is not None and len(value.lost.words) == 1 else ():
+        if other.text:
+            yield other._replace(lost=value.lost)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from shield.facts.shell.state import State
-from shield.facts.shell.variables import Content, united
+from shield.facts.shell.variables import Attribute, Content, united
 
 __all__ = ["fresh", "left", "restored", "with_given"]
 
@@ -24,6 +24,9 @@ def left(state: State, before: State, contents: Mapping[str, Content]) -> State:
     state.positional, state.stood = before.positional, before.stood
     for name in state.locals | contents.keys():
         state.variables[name] = united(before.value(name), state.value(name))
+    for name in state.locals:
+        if state.attributes.get(name) is Attribute.INTEGER and name not in before.attributes:
+            del state.attributes[name]
     state.locals = before.locals
     return state
 

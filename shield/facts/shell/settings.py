@@ -22,6 +22,7 @@ from shield.facts.shell.variables import (
     Listed,
     Number,
     Secret,
+    is_natural,
     united,
 )
 
@@ -86,7 +87,9 @@ class Settings:
         new = content_of(assignment.value, state, shell, Mode.ASSIGNED)
         if assignment.index is not None or not assignment.plain:
             if assignment.index is not None and not isinstance(old, Keyed):
-                calculated(assignment.index, state, shell)
+                place = calculated(assignment.index, state, shell)
+                if not is_natural(place):
+                    state.fail()
             elif assignment.index is not None:
                 content_of(assignment.index, state, shell, Mode.WHOLE)
             kept = old if isinstance(old, Keyed | Secret) else None
@@ -142,6 +145,7 @@ class Settings:
         self.note(name, content)
         attribute = state.attributes.get(name)
         if attribute is Attribute.CHANGED:
+            state.fail()  # of what is readonly
             content = None
         elif attribute is Attribute.INTEGER:
             content = self._integer(content, state)

@@ -32,6 +32,14 @@ _WRITE_NOTHING = ((), (":",), ("true",), ("cat", "/dev/null"))
 _SILENT = (PartKind.LITERAL, PartKind.VARIABLE)
 
 
+def _is_braced(word: Word) -> bool:
+    """Whether braces make other words of it, which bash takes for no assignments: it splits them."""
+    try:
+        return braced(word) != [word]
+    except TooManyWordsError:
+        return True
+
+
 class Simples:
     """The simple commands of one line."""
 
@@ -125,12 +133,14 @@ class Simples:
     def _words(self, node: Simple, state: State, frame: Frame) -> tuple[tuple[Value, ...], Mapping[int, Content]]:
         """The values of the words, and what assignments among them give."""
         shell = self._walk.shell(frame)
-        declares = literal(node.words[0]) in DECLARING
+        # bash knows the command by how it is written: `\export x=$y` splits
+        declares = not any(part.quoted for part in node.words[0]) and literal(node.words[0]) in DECLARING
         given: dict[int, Content] = {}
         words: list[Value] = []
         for word in node.words:
-            if declares and words and is_assignment_like(word):
-                self._declared(word, state, shell, words, given)
+            if declares and words and is_assignment_like(word) and not _is_braced(word):
+                place = len(words) - 1  # behind the command's name
+                given[place] = self._declared(word, state, shell, words)
             else:
                 words.extend(self.values(word, state, shell))
         return tuple(words), given
@@ -154,25 +164,18 @@ class Simples:
                 del state.variables[key]
         return contents, shown
 
-    def _declared(self, word: Word, state: State, shell: Shell, words: list[Value], given: dict[int, Content]) -> None:
-        """`export x=$y`: a word that is an assignment is not split."""
-        try:
-            each = braced(word)
-        except TooManyWordsError:
-            each = []
-            words.append(Value(text="", known=False, many=True))
-        for one in each:
-            left, _, right = one[0].text.partition("=")
-            rest = (Part(PartKind.LITERAL, right, False), *one[1:]) if right else one[1:]
-            content = content_of(rest, state, shell, Mode.ASSIGNED)
-            # by their place behind the command's name
-            given[len(words) - 1] = content
-            if isinstance(content, str):
-                text = f"{left}={content}"
-                words.append(Value(text=text, head=text))
-            else:
-                source = content.source if isinstance(content, Secret) else "".join(part.text for part in rest)
-                words.append(Value(text=f"{left}={source}", known=False, head=f"{left}="))
+    def _declared(self, word: Word, state: State, shell: Shell, words: list[Value]) -> Content:
+        """`export x=$y`: a word that is an assignment is not split. What it gives."""
+        left, _, right = word[0].text.partition("=")
+        rest = (Part(PartKind.LITERAL, right, False), *word[1:]) if right else word[1:]
+        content = content_of(rest, state, shell, Mode.ASSIGNED)
+        if isinstance(content, str):
+            text = f"{left}={content}"
+            words.append(Value(text=text, head=text))
+        else:
+            source = content.source if isinstance(content, Secret) else "".join(part.text for part in rest)
+            words.append(Value(text=f"{left}={source}", known=False, head=f"{left}="))
+        return content
 
     def values(self, word: Word, state: State, shell: Shell) -> list[Value]:
         """The word's values; a glob that may become an option counts as a word of unknown content."""

@@ -10,9 +10,10 @@ from shield.facts.shell.grammar.script import Function
 from shield.facts.shell.variables import OWN_VARIABLES, Attribute, Content, Fresh, united, wider
 from shield.regex import regex
 
-__all__ = ["State", "join", "joined_bases"]
+__all__ = ["State", "join", "joined_bases", "resumed", "skips_of"]
 
 _MAX_BASES = 16
+_MAX_SKIPS = 16
 # Arrays that bash makes.
 _ARRAYS = ("BASH_REMATCH", "COPROC", "DIRSTACK", "FUNCNAME", "GROUPS", "MAPFILE", "PIPESTATUS")
 
@@ -77,6 +78,9 @@ class State:
     made: frozenset[str] = frozenset()  # folders that the line surely made because nothing was there
     ending: bool = False  # what fails ends the shell (`set -e`)
     chances: tuple[str, ...] = ()  # letters of names that the line makes anew, where the shell may stand in one
+    # what held where an expansion may have failed, shared by all copies; None: nothing follows the rest of that line
+    skips: "list[State] | None" = field(default=None, compare=False, repr=False)
+    within: bool = False  # in a substitution
 
     def copy(self) -> "State":
         """For a subshell, or a path that may not be taken."""
@@ -106,7 +110,25 @@ class State:
             self.made,
             self.ending,
             self.chances,
+            self.skips,
+            self.within,
         )
+
+    def perhaps(self, before: "State") -> None:
+        """The expansions since `before` may not have been made."""
+        if before.variables != self.variables:
+            after = join(before, self) or self
+            self.variables, self.gone = after.variables, after.gone
+
+    def fail(self, *, ends: bool = False) -> None:
+        """An expansion may fail here: then bash skips the rest of the line, and goes on with the next. `ends`: or with
+        no more of this shell; that matters where its output is asked for."""
+        if self.skips is None or (ends and not self.within):
+            return
+        if len(self.skips) >= _MAX_SKIPS:
+            self.doubt("too many expansions may fail")
+        else:
+            self.skips.append(self.copy())
 
     def give(self, words: tuple[Value, ...]) -> None:
         """The words become `$1…`, here."""
@@ -163,6 +185,18 @@ class State:
 
 def _unfound(value: Value) -> Value:
     return Value(text=value.text, known=False, many=value.many or value.several)
+
+
+def skips_of(text: str) -> "list[State] | None":
+    """What `State.skips` begins as for a text that a shell reads line by line."""
+    return [] if "\n" in text.strip() else None
+
+
+def resumed(state: State) -> State:
+    """The state behind a command, or behind a line of which the rest was skipped."""
+    for skipped in state.skips or ():
+        state = join(state, skipped) or state
+    return state
 
 
 def joined_bases(first: tuple[str | None, ...], second: tuple[str | None, ...]) -> tuple[str | None, ...]:
@@ -229,6 +263,8 @@ def join(first: State | None, second: State | None, *, widen: bool = False) -> S
         first.made & second.made,
         first.ending and second.ending,
         first.chances if first.chances == second.chances else tuple(dict.fromkeys((*first.chances, *second.chances))),
+        first.skips,
+        first.within,
     )
 
 

@@ -21,6 +21,7 @@ __all__ = [
     "Number",
     "Secret",
     "Token",
+    "is_natural",
     "known_texts",
     "united",
     "wider",
@@ -146,6 +147,12 @@ def _fresh(first: Content, second: Content) -> Content:
     if first.lost is None or lost is None or first.lost == lost:
         return first._replace(lost=first.lost if lost is None else lost)
     return None
+
+
+def is_natural(content: Content) -> bool:
+    """Whether it is surely an integer that is zero or more."""
+    number = _number(content)
+    return number is not None and number.natural
 
 
 def united(first: Content, second: Content) -> Content:

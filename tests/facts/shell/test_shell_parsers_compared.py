@@ -97,7 +97,7 @@ def without_spelling(node):
             op = ">&-" if node.op == "<&-" else ">&" if copies else node.op
             node = node._replace(fd=fd, op=op)
         case For(words=None):
-            node = node._replace(words=((Part(PartKind.LITERAL, "", True), Part(PartKind.VARIABLE, "@", True)),))
+            node = node._replace(words=((Part(PartKind.VARIABLE, "@", True),),))
         case Counting():
             node = node._replace(first=node.first or one, test=node.test or one, step=node.step or one)
         case Condition(operator="!", conditions=(Condition(operator="!", conditions=(inner,)),)):

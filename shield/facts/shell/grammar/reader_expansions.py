@@ -23,6 +23,8 @@ _OPERATOR = regex(r":[-=?+]|[-=?+]|##?|%%?|//|/#|/%|/|\^\^?|,,?|@[UuLQEPAKak](?=
 _RUN = regex(r"[A-Za-z0-9_.:=@%+,\-\[\]*?!^~# \t\n|&;()]+")
 _EXPRESSION = regex(r"[A-Za-z0-9_ \t\n+\-*/%<>=!&|^~?,#@.]+")
 _CLOSERS = {"(": ")", "[": "]"}
+_NAME_BEGINS = regex(r"[A-Za-z_]")
+_GLUED = regex(r"[A-Za-z0-9_\"]")
 _UNSPECIAL = regex(r"[A-Za-z0-9_ ./:=@%+,\-*?!^~#;|&(){}<>]*")
 
 
@@ -90,6 +92,8 @@ class Expansions(Words):
             return (offset, self.expression("}", ternary=False))
         if operator[0] == "@":
             return ()
+        if operator == "//" and self.peek() == "/":
+            raise RefusedLineError("a pattern that begins with a slash")
         if operator[0] == "/":
             pattern = self.operand("/}", _Operand.PATTERN, quoted=quoted)
             if self.peek() != "/":
@@ -143,12 +147,24 @@ class Expansions(Words):
         if self.in_document or (quoted and kind is _Operand.REPLACEMENT):
             raise RefusedLineError("quotes within a parameter expansion")
         if self.peek() == '"':
+            taken = quoted and kind is _Operand.WORD
+            self.apart(parts, self.text[self.at + 1 : self.at + 2], taken=taken)
             self.double(parts)
+            self.apart(parts, self.peek(), taken=taken)
             return
         text = self.single()
         if quoted and (kind is not _Operand.PATTERN or _UNSPECIAL.fullmatch(text) is None or "}" in text):
             raise RefusedLineError("quotes within a parameter expansion")
         parts.append(Part(LITERAL, text, True))
+
+    def apart(self, parts: list[Part], follows: str, *, taken: bool) -> None:
+        """Bash takes the quotes away before it looks for expansions: `"${x:+"$y"z}"` is `$yz`, `"$"(id)` runs id."""
+        last = parts[-1] if taken and parts else None
+        if last is None or follows in ("", "}", " "):
+            return
+        named = last.kind is PartKind.VARIABLE and bool(_NAME_BEGINS.match(last.text)) and bool(_GLUED.match(follows))
+        if named or (last.kind is LITERAL and last.text.endswith("$")):
+            raise RefusedLineError("quotes within a parameter expansion")
 
     def inner_escape(self, parts: list[Part], kind: _Operand, *, quoted: bool) -> None:
         escaped = self.text[self.at + 1 : self.at + 2]

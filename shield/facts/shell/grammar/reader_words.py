@@ -136,11 +136,13 @@ class Words(Cursor):
         return text
 
     def double(self, parts: list[Part]) -> None:
-        """From one `"` to the next."""
+        """From one `"` to the next. An empty part is for nothing between them alone: `"$@"` may be no word."""
         self.at += 1
-        parts.append(Part(LITERAL, "", True))
+        before = len(parts)
         while self.peek() != '"':
             self.quoted_piece(parts, _QUOTED_RUN, '$`"\\')
+        if len(parts) == before:
+            parts.append(Part(LITERAL, "", True))
         self.at += 1
 
     def document(self) -> Word:

@@ -86,9 +86,11 @@ class Words(ABC):
 
     def double(self, node: Node, parts: list[Part]) -> None:
         expect(node, "Left", "Right", "Parts")
-        parts.append(Part(LITERAL, "", True))
+        before = len(parts)
         for part in node.get("Parts", ()):
             self.quoted(part, parts, '$`"\\')
+        if len(parts) == before:
+            parts.append(Part(LITERAL, "", True))
 
     def quoted(self, node: Node, parts: list[Part], escapes: str) -> None:
         """A part of a text in double quotes or of a here-document."""

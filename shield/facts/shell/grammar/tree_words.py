@@ -131,7 +131,7 @@ class TreeWords(ABC):
 
     def string(self, node: tree_sitter.Node, parts: list[Part], depth: int) -> None:
         """Between the quotes: what lies between the known children is text, blanks that the grammar drops included."""
-        parts.append(Part(LITERAL, "", True))
+        before = len(parts)
         if node.type == "translated_string":
             self.complete = False
             node = node.children[-1]
@@ -148,6 +148,8 @@ class TreeWords(ABC):
             self.parts(child, parts, depth + 1, quoted=True)
             at = child.end_byte
         self.literal(at, node.end_byte - 1, parts, depth)
+        if len(parts) == before:
+            parts.append(Part(LITERAL, "", True))
 
     def literal(self, start: int, end: int, parts: list[Part], depth: int) -> None:
         if end > start:
