@@ -184,6 +184,15 @@ def test_an_assignment_to_what_is_no_name_is_refused_of_shfmt(line):
         SHFMT.read(line)
 
 
+@pytest.mark.parametrize("loop", ["for", "select"])
+def test_what_bash_takes_for_the_end_of_a_case_is_refused_as_the_word_of_a_loop(loop):
+    line = "case x in (2) {loop} i in {words}; do x; done;; esac"
+    valid = accepted([line.format(loop=loop, words=words) for words in ("a esac", "'esac'", "esac")])
+    assert valid == [True, True, False]
+    for words, good in (("a esac", True), ("'esac'", True), ("esac", False), ("\\\n esac", False)):
+        assert (read_or_none(line.format(loop=loop, words=words)) is not None) is good, words
+
+
 @settings(max_examples=150, deadline=None)
 @given(
     st.lists(

@@ -149,6 +149,10 @@ class Compounds(Reserved):
         words: list[Word] | None = None
         if self.reserved() == "in":
             self.keyword("in")
+            self.blanks()
+            if self.reserved() == "esac":
+                # within a clause of `case` bash takes it for the end of that
+                raise RefusedLineError("`esac` as the first word of a loop")
             words = self.listed()
         elif self.peek() == ";":
             self.at += 1
