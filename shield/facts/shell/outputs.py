@@ -3,7 +3,7 @@
 import posixpath
 from functools import reduce
 
-from shield.facts.programs.listing import filtered, split_up
+from shield.facts.programs.listing import filtered, handed_on, split_up
 from shield.facts.programs.reading import Listing
 from shield.facts.shell.frame import Frame, Walk
 from shield.facts.shell.grammar.script import MAX_DEPTH, AndOr, Command, Function, Group, Part, Simple, literal
@@ -29,8 +29,9 @@ class Outputs:
     def names(self, stage: Command, seen: int, names: Listing | None, frame: Frame) -> Listing | None:
         """The names of files that a stage prints: its own, or what it leaves of those that it is fed."""
         record = self._record
-        if (names is None and record.listing is None) or len(record.commands) != seen + 1:
+        if (names is None and record.listing is None) or len(record.commands) <= seen:
             return None
+        several = len(record.commands) > seen + 1
         if not isinstance(stage, Simple) or not reads_nothing_else(stage):
             return None
         if any((node.fd, node.op) != (2, ">") or literal(node.target) != "/dev/null" for node in stage.redirects):
@@ -41,6 +42,8 @@ class Outputs:
         # So may what it puts into a repository's index, which is no path of the line.
         if any(Operation.WRITE in fact.operations for fact in record.commands[:seen] if fact.name == "git"):
             return None
+        if several:
+            return handed_on(names, record.commands[seen:]) if names is not None else None
         if names is not None:
             return filtered(names, record.commands[seen])
         return record.listing if record.commands[seen].origin in (Origin.SYSTEM, Origin.USER) else None
