@@ -85,7 +85,7 @@ def _test(call: Invocation) -> bool:
 # The module beside this one, its mapping of readers, and their names: a test compares this with what is in it.
 DECLARED: tuple[tuple[str, str, str], ...] = (
     ("administration", "ADMINISTRATION", "no_operands date kill administer crontab at service keygen"),
-    ("archives", "ARCHIVES", "tar unzip packed zip"),
+    ("archives", "ARCHIVES", "tar unzip packed kept zip"),
     ("aws", "AWS", "aws_lists"),
     ("checkers", "CHECKERS", "checker"),
     ("clients", "CLIENTS", "postgres dump mysql redis"),
@@ -116,7 +116,7 @@ DECLARED: tuple[tuple[str, str, str], ...] = (
         "packages",
         "PACKAGES",
         (
-            "bare_install bundled recursive yarn_foreach yarn_workspace bun install npm_install pip_install "
+            "bare_install bundled offline tried_out recursive yarn_foreach yarn_workspace bun install npm_install pip_install "
             "fetched package_runner uv_run"
         ),
     ),
