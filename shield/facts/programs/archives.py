@@ -193,4 +193,6 @@ def _zip(call: Invocation) -> bool:
     return True
 
 
-ARCHIVES: Mapping[str, Special] = MappingProxyType({"tar": _tar, "unzip": _unzip, "packed": _packed, "kept": _kept, "zip": _zip})
+ARCHIVES: Mapping[str, Special] = MappingProxyType(
+    {"tar": _tar, "unzip": _unzip, "packed": _packed, "kept": _kept, "zip": _zip}
+)

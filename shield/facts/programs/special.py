@@ -110,14 +110,15 @@ DECLARED: tuple[tuple[str, str, str], ...] = (
     ("interpreters", "INTERPRETERS", "shell interpreter deno java node python coverage_run"),
     ("javascript.runners", "RUNNERS", "one_by_one at_once"),
     ("language", "LANGUAGE", "sed awk grep"),
+    ("media", "MEDIA", "media"),
     ("mktemp", "MKTEMP", "mktemp"),
     ("naming", "NAMING", "cloc rpm xmllint"),
     (
         "packages",
         "PACKAGES",
         (
-            "bare_install bundled offline tried_out recursive yarn_foreach yarn_workspace bun install npm_install pip_install "
-            "fetched package_runner uv_run"
+            "bare_install bundled offline tried_out recursive yarn_foreach yarn_workspace bun install npm_install "
+            "pip_install fetched package_runner uv_run"
         ),
     ),
     ("pagers", "PAGERS", "pager manual"),
