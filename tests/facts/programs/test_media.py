@@ -57,6 +57,25 @@ def test_what_may_be_more(line):
     assert reading_policy(line, FILES, confined=True) is not Decision.ALLOW
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["sox a.wav out.wav reverse && soxi -D out.wav", "convert a.png -resize 50% out.jpg && identify out.jpg && jpegoptim -n out.jpg", "ffmpeg -i a.mp3 -c copy out.mp3 2>/dev/null && ffprobe -show_chapters out.mp3 | head",
+     "exiftool -all= -overwrite_original a.jpg >/dev/null && exiftool a.jpg | wc -l", "ffmpeg -i a.mp4 -frames:v 1 out.png && optipng out.png", "flac -d -o out.wav a.flac && sox out.wav -n stat"],
+)  # fmt: skip
+def test_what_the_line_has_made_is_what_its_name_says(line):
+    assert reading_policy(line, FILES, confined=False) is Decision.ALLOW
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["cp list.wav out.wav && soxi out.wav", "exiftool -s3 -Title a.jpg > out.jpg && identify out.jpg", "identify -format '#EXTM3U' a.png > out.wav && ffprobe out.wav", "ffmpeg -i a.mp4 -c:v rawvideo out.png && ffprobe out.png",
+     "ffmpeg -i a.mp4 -f image2 out.mp3 && ffprobe out.mp3", "ffmpeg -i a.mp4 -pix_fmt gray out.png && identify out.png", "ffmpeg -i https://x.example/a.mp3 out.mp3; ffprobe out.mp3", "convert a.png out.png && python3 out.png", "sox a.wav out.wav && cp list.wav out.wav && soxi out.wav",
+     "convert msl:a.png out.png; identify out.png", "MAGICK_CONFIGURE_PATH=. convert a.png out.png && identify out.png", "./convert a.png out.png && identify out.png", "printf '#EXTM3U' | tee out.wav; sox a.wav out.wav; soxi out.wav"],
+)  # fmt: skip
+def test_what_it_may_have_made_otherwise_is_not(line):
+    assert reading_policy(line, FILES, confined=True) is not Decision.ALLOW
+
+
 def test_what_is_written_is_named():
     paths = {(path.raw, path.access) for path in facts("ffmpeg -i a.wav out.mp3", FILES).paths}
     assert {("a.wav", Access.READ), ("out.mp3", Access.WRITE)} <= paths
