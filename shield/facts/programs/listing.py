@@ -128,11 +128,13 @@ def filtered(listing: Listing, command: CommandFact) -> Listing | None:
     return _chosen(listing, words) if command.name == "grep" else listing
 
 
-def handed_on(listing: Listing, commands: Sequence[CommandFact]) -> Listing | None:
+def handed_on(
+    listing: Listing, commands: Sequence[CommandFact], place: Place, bases: Sequence[str | None]
+) -> Listing | None:
     """What is left of the names that `xargs` gives to a grep that prints those of some of the files and nothing else.
 
     `commands`: xargs, and all that it starts. Where it is fed nothing, grep may be started without a name, and calls
-    its input one (`-L`): then xargs has to know of `-r`.
+    its input one (`-L`): then xargs has to know of `-r`, or no file may have that name.
     """
     known = all(each.origin in (Origin.SYSTEM, Origin.USER) and each.runs_code is RunsCode.NONE for each in commands)
     if not known or any(each.assignments or each.redirects for each in commands):
@@ -153,7 +155,9 @@ def handed_on(listing: Listing, commands: Sequence[CommandFact]) -> Listing | No
     if not set("lL") & set(letters) or not all(map(_GREP.fullmatch, options)) or len(words) != len(options) + 1:
         return None
     if "L" in letters and not limits & {"-r", "--no-run-if-empty", "-0r", "-r0"}:
-        return None
+        found = [resolve_path(f"./{_INPUT}", place, base=base, expand_tilde=False) for base in bases]
+        if any(each.path is None or each.exists for each in found):
+            return None
     nul = bool(limits & {"-0", "--null", "-0r", "-r0"})
     # Names that xargs has taken apart at other places are told from others no more behind a NUL.
     if nul is not listing.nul or ("Z" in letters and not nul):
@@ -177,6 +181,7 @@ def _uncounted(words: Sequence[str]) -> set[str]:
 # Of xargs what leaves all names to commands of their own, and of grep what says which lines it looks for.
 _XARGS = frozenset(("-0", "-r", "-0r", "-r0", "--null", "--no-run-if-empty"))
 _GREP = regex("-[iEFPwxslLZ]+")
+_INPUT = "(standard input)"
 _SIGNED = regex(r"[-+]?[0-9]+")
 _ENDING = regex(r"\\\.(?:([A-Za-z0-9]+)|\(([A-Za-z0-9]+(?:\|[A-Za-z0-9]+)*)\))\$")
 

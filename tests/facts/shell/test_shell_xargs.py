@@ -39,6 +39,7 @@ UNDERSTOOD = [
     "find src -type f -print0 | xargs -0 grep -liE x | xargs cat",
     "find src -type f -print0 | xargs -0 grep -l -Z x | sort -z | xargs -0 cat",
     "grep -rl x src | xargs -r grep -L y | head -3 | xargs wc -l",
+    "find src -type f | xargs grep -L x | xargs cat",
 ]
 NOT_UNDERSTOOD = [
     "find . -print0 | xargs cat",  # the ends do not fit
@@ -89,7 +90,6 @@ NOT_UNDERSTOOD = [
     "find src | xargs grep -l --label=/etc/x x - | xargs cat",
     "find src | xargs grep -l --color=always x | xargs cat",
     "find src | xargs grep -lr x | xargs cat",
-    "find src | xargs grep -L x | xargs cat",
     "find src | xargs -a list grep -l x | xargs cat",
     "find src | xargs -I{} grep -l x {} list | xargs cat",
     "find src | xargs env grep -l x | xargs cat",
@@ -131,6 +131,14 @@ def test_a_name_that_xargs_would_take_apart(name, line):
     found, lost = words("find . -print0 | xargs -0 cat", files={**PLAIN, f"src/{name}": "x"})
     assert "{}" in found
     assert lost == []
+
+
+def test_a_file_that_has_the_name_of_the_input_may_be_meant():
+    line = "find src -type f | xargs grep -L x | xargs -d '\\n' cat"
+    found, _ = words(line, files=PLAIN)
+    assert "{}" in found
+    found, _ = words(line, files={**PLAIN, "(standard input)": {"symlink": "/etc/shadow"}})
+    assert "{}" not in found
 
 
 def test_what_they_lead_to_counts():
