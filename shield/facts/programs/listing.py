@@ -156,7 +156,7 @@ def handed_on(
         return None
     if "L" in letters and not limits & {"-r", "--no-run-if-empty", "-0r", "-r0"}:
         found = [resolve_path(f"./{_INPUT}", place, base=base, expand_tilde=False) for base in bases]
-        if any(each.path is None or each.exists for each in found):
+        if any(each.path is None or each.exists or each.symlink for each in found):
             return None
     nul = bool(limits & {"-0", "--null", "-0r", "-r0"})
     # Names that xargs has taken apart at other places are told from others no more behind a NUL.

@@ -95,8 +95,6 @@ _FORMAT = regex(
 )
 # What is drawn: neither the name of a file (`@x`) nor a question (`%[…]`).
 _DRAWN = regex(r"(?!@)[\w .,:;!?()'/+-]*")
-# Tags that are taken away; what is set may come out of a file (`-title<=x`).
-_TAKEN = regex(r"-(?i:all|(?:gps|exif|iptc|xmp|icc_profile|makernotes)(?::all)?)=")
 
 
 @dataclass(slots=True)
@@ -106,7 +104,6 @@ class _Work:
     reads: list[Value] = field(default_factory=list)
     writes: list[Value] = field(default_factory=list)
     folder: Value | None = None
-    beside: list[Value] = field(default_factory=list)  # what is kept of what was there, under names of their own
 
 
 def _pictures(call: Invocation) -> bool:
@@ -136,7 +133,7 @@ def _pictures(call: Invocation) -> bool:
         call.reading.path(word, Access.READ)
         if work.folder is not None:
             call.reading.paths.append(PathUse(value=work.folder, access=Access.WRITE, below=word))
-    for word in (*work.writes, *work.beside):
+    for word in work.writes:
         call.reading.path(word, Access.WRITE)
     if work.writes or work.folder is not None:
         call.reading.operations.add(Operation.WRITE)
@@ -197,18 +194,9 @@ def _cwebp(words: list[Value], _: str) -> _Work | None:
 
 
 def _exiftool(words: list[Value], _: str) -> _Work | None:
-    options = [word.text if word.fixed else "" for word in words if word.text.startswith("-")]
-    files = [word for word in words if not word.text.startswith("-")]
-    if not any(map(_TAKEN.fullmatch, options)):
-        return _Work(reads=files) if all(map(_EXIF.fullmatch, options)) else None
-    # The others of its options may make it write elsewhere.
-    known = all(_TAKEN.fullmatch(option) or option in ("-overwrite_original", "-q", "-P") for option in options)
-    kept = (
-        []
-        if "-overwrite_original" in options
-        else [Value(text=f"{each.text}_original", head=each.text) for each in files]
-    )
-    return _Work(reads=files, writes=[*files], beside=kept) if known and all(each.fixed for each in files) else None
+    options = [word for word in words if word.text.startswith("-")]
+    known = all(word.fixed and _EXIF.fullmatch(word.text) for word in options)
+    return _Work(reads=[word for word in words if not word.text.startswith("-")]) if known else None
 
 
 _READERS = MappingProxyType(

@@ -10,10 +10,10 @@ from shield.types import CommandFact, Operation, Origin, RunsCode
 __all__ = ["rendered"]
 
 _PICTURES = frozenset(
-    ("compare", "convert", "cwebp", "exiftool", "jpegoptim", "magick", "mogrify", "montage", "optipng", "pngquant")
+    ("compare", "convert", "cwebp", "jpegoptim", "magick", "mogrify", "montage", "optipng", "pngquant")
 )
 _SOUND = frozenset(("ffmpeg", "flac", "sox"))
-_LOOKING = _PICTURES | _SOUND | {"ffprobe", "identify", "soxi"}
+_LOOKING = _PICTURES | _SOUND | {"exiftool", "ffprobe", "identify", "soxi"}
 _DOTS = regex(r".*\.(?i:png|jpe?g|gif|webp|bmp|tiff?)", flags=16)
 _PLAIN = frozenset((Operation.READ, Operation.WRITE, Operation.EXECUTE))
 
