@@ -143,6 +143,33 @@ def _packed(call: Invocation) -> bool:
     return False
 
 
+_SHORT = regex(r"\.(?:zst|zstd|br|lz4|gz|xz|lzma)\Z")
+_MADE = {"brotli": ".br", "lz4": ".lz4"}
+
+
+def _kept(call: Invocation) -> bool:
+    """zstd, brotli and lz4 keep what they pack, and write beside it, or where they are told to."""
+    reading, arguments, name = call.reading, call.arguments, call.name.rpartition("/")[2]
+    for operand in call.operands:
+        reading.path(operand, Access.READ, recursive=call.recursive)
+    if arguments.has("-c", "--stdout", "-l", "--list", "-t", "--test"):
+        if not arguments.foreign:
+            reading.operations = {Operation.READ}
+        return True
+    unpacks = name.startswith("un") or arguments.has("-d", "--decompress", "--uncompress")
+    if arguments.has("-o", "--output") and len(call.operands) == 1 and call.operands[0].fixed:
+        return True  # where it writes was told
+    if arguments.has("-o", "--output") or (name.endswith("lz4") and len(call.operands) > 1):
+        reading.caution()  # to lz4 the second one is what it writes
+    for operand in call.operands:
+        if call.recursive or not operand.fixed or (unpacks and not _SHORT.search(operand.text)):
+            reading.caution()
+        else:
+            made = _SHORT.sub("", operand.text) if unpacks else operand.text + _MADE.get(name, ".zst")
+            reading.path(Value(text=made, head=made), Access.WRITE)
+    return True
+
+
 def _zip(call: Invocation) -> bool:
     """zip: `-m` deletes what it has packed. Some options have two letters (`-lf LOG`), and `@` ends a list of names."""
     shorts = [word.text for word in call.words if word.fixed and re.match(r"-[^-]", word.text)]
@@ -166,4 +193,6 @@ def _zip(call: Invocation) -> bool:
     return True
 
 
-ARCHIVES: Mapping[str, Special] = MappingProxyType({"tar": _tar, "unzip": _unzip, "packed": _packed, "zip": _zip})
+ARCHIVES: Mapping[str, Special] = MappingProxyType(
+    {"tar": _tar, "unzip": _unzip, "packed": _packed, "kept": _kept, "zip": _zip}
+)

@@ -98,6 +98,8 @@ def _option(model: Model, word: Value, words: tuple[Value, ...], at: int, found:
                 found.operands.append(word)
             return at
         value: Value | None = None
+        if option.pair:
+            return _pair(option, word, words, at, found, reading)
         if joined:
             value = Value(text=tail) if word.fixed else _rest_of(word, len(name) + 1)
             if option.value is None:
@@ -117,6 +119,18 @@ def _option(model: Model, word: Value, words: tuple[Value, ...], at: int, found:
     if model.digits and text[1:].isdigit():
         return at
     return _cluster(model, word, words, at, found, reading)
+
+
+def _pair(option: Option, word: Value, words: tuple[Value, ...], at: int, found: Arguments, reading: Reading) -> int:
+    """An option that takes the next two words, whatever these begin with: a name, and what it stands for."""
+    given = words[at : at + 2]
+    if word.text != option.name or len(given) < 2 or any(value.several for value in given):
+        # Where one may be more words than one, it is not known which are the two.
+        reading.loose |= any(value.several for value in given)
+        reading.caution()
+        found.operands.extend(given)
+    found.given.append((option, given[-1] if given else None))
+    return at + 2
 
 
 def _param(option: Option, tail: str | None, words: tuple[Value, ...], at: int, found: Arguments) -> int:

@@ -133,7 +133,11 @@ def _awk(call: Invocation) -> bool:
             reading.run(RunsCode.INLINE)
             _awk_shows(call, program.text)
     for operand in operands:
-        if not (operand.fixed and _NAME.match(operand.text.partition("=")[0]) and "=" in operand.text):
+        begins = [operand.text] if operand.fixed else [root.text for root in operand.roots or ()]
+        assigns = ["=" in text and _NAME.match(text.partition("=")[0]) is not None for text in begins]
+        if not operand.fixed and any(assigns):
+            reading.caution()  # `a=b/c` is no file, and awk reads its input instead
+        elif not any(assigns):
             reading.use(Use.EDIT if in_place else Use.READ, operand)
     return True
 

@@ -25,7 +25,7 @@ _MODES_TEXT = "leading words digits tree steady bundle open verbs shared params 
 _MODES = frozenset(_MODES_TEXT.split())
 _TEXTS_TEXT = "does flags recursive tells helps led first rest last default fewer runs_code ends asks mode special same"
 _TEXTS = frozenset(_TEXTS_TEXT.split())
-_TABLES = frozenset(("values", "optional", "adds", "runs", "questions"))
+_TABLES = frozenset(("values", "optional", "pairs", "adds", "runs", "questions"))
 _ENTRIES = frozenset(("subcommands", "choices"))
 _TOP = regex(r"^[^\s#][^\n]*", re.MULTILINE)  # a line that begins at the first column
 _NAMES = regex(r"""(?:"([^"]+)"|'([^']+)'|([^\s"'\-][^:]*?)) *:(?:\s|$)""")
@@ -235,6 +235,8 @@ def _options(entry: dict[str, Any], source: str) -> dict[str, Option]:
         put(names, defines=True, value=Use(use.rstrip("!")), spares_first=use.endswith("!"))
     for names, use in entry.get("optional", {}).items():
         put(names, defines=True, value=Use(use), joined=True)
+    for names, use in entry.get("pairs", {}).items():
+        put(names, defines=True, value=Use(use), pair=True)
     put(entry.get("recursive", ""), defines=True, recursive=True)
     for names, operations in entry.get("adds", {}).items():
         put(names, adds=_operations(operations))

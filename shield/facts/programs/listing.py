@@ -17,10 +17,11 @@ from shield.facts.place import Place
 from shield.facts.programs.git.names import tracked_names
 from shield.facts.programs.reading import Listing, Value
 from shield.regex import regex
-from shield.types import CommandFact, Origin, RunsCode
+from shield.types import CommandFact, Dynamic, Origin, RunsCode
 
 __all__ = [
     "filtered",
+    "handed_on",
     "linked",
     "printed_by_fd",
     "printed_by_find",
@@ -127,6 +128,43 @@ def filtered(listing: Listing, command: CommandFact) -> Listing | None:
     return _chosen(listing, words) if command.name == "grep" else listing
 
 
+def handed_on(
+    listing: Listing, commands: Sequence[CommandFact], place: Place, bases: Sequence[str | None]
+) -> Listing | None:
+    """What is left of the names that `xargs` gives to a grep that prints those of some of the files and nothing else.
+
+    `commands`: xargs, and all that it starts. Where it is fed nothing, grep may be started without a name, and calls
+    its input one (`-L`): then xargs has to know of `-r`, or no file may have that name.
+    """
+    known = all(each.origin in (Origin.SYSTEM, Origin.USER) and each.runs_code is RunsCode.NONE for each in commands)
+    if not known or any(each.assignments or each.redirects for each in commands):
+        return None
+    if commands[0].dynamic is not Dynamic.NONE:
+        return None
+    starts, *started = (each.name for each in commands)
+    if starts != "xargs" or set(started) != {"grep"}:
+        return None
+    words = list(commands[0].argv[1:])
+    limits: set[str] = set()
+    while words and words[0] in _XARGS:
+        limits.add(words.pop(0))
+    if not words or words.pop(0) != "grep":
+        return None
+    options = [word for word in words if word.startswith("-")]
+    letters = "".join(options)
+    if not set("lL") & set(letters) or not all(map(_GREP.fullmatch, options)) or len(words) != len(options) + 1:
+        return None
+    if "L" in letters and not limits & {"-r", "--no-run-if-empty", "-0r", "-r0"}:
+        found = [resolve_path(f"./{_INPUT}", place, base=base, expand_tilde=False) for base in bases]
+        if any(each.path is None or each.exists or each.symlink for each in found):
+            return None
+    nul = bool(limits & {"-0", "--null", "-0r", "-r0"})
+    # Names that xargs has taken apart at other places are told from others no more behind a NUL.
+    if nul is not listing.nul or ("Z" in letters and not nul):
+        return None
+    return listing._replace(nul="Z" in letters)
+
+
 def _uncounted(words: Sequence[str]) -> set[str]:
     """The words of head or tail that say no number of lines; a number that no `-n` stands before is a file."""
     rest: set[str] = set()
@@ -140,6 +178,10 @@ def _uncounted(words: Sequence[str]) -> set[str]:
     return rest
 
 
+# Of xargs what leaves all names to commands of their own, and of grep what says which lines it looks for.
+_XARGS = frozenset(("-0", "-r", "-0r", "-r0", "--null", "--no-run-if-empty"))
+_GREP = regex("-[iEFPwxslLZ]+")
+_INPUT = "(standard input)"
 _SIGNED = regex(r"[-+]?[0-9]+")
 _ENDING = regex(r"\\\.(?:([A-Za-z0-9]+)|\(([A-Za-z0-9]+(?:\|[A-Za-z0-9]+)*)\))\$")
 

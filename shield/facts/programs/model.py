@@ -7,6 +7,7 @@ blank-separated) to an entry:
     flags:     options without a value, blank-separated
     values:    options with a value: {"-n --lines": USE}; a USE ending in `!` takes the place of the first operand
     optional:  options whose value may only be joined (`--color=always`, `-i.bak`): {"--color": USE}
+    pairs:     options with two values, a name and what it stands for: {"--arg": USE}, of the second one
     recursive: options that make path operands recursive
     tells:     options and subcommands that, as the only word, make the program tell about itself and end, before it
                reads what a project may hold (plug-ins, settings that name code, a version of itself); `help` may
@@ -86,11 +87,12 @@ class Use(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """One option. `value` is None where it takes none; `joined`: only in the same word."""
+    """One option. `value` is None where it takes none; `joined`: only in the same word; `pair`: the second of two."""
 
     name: str
     value: Use | None = None
     joined: bool = False
+    pair: bool = False
     spares_first: bool = False
     recursive: bool = False
     adds: frozenset[Operation] = frozenset()

@@ -89,6 +89,24 @@ def _script(call: Invocation, words: list[Value]) -> None:
             return
 
 
+def _offline(call: Invocation) -> bool:
+    """cargo update --offline: what a lock file names is chosen among what lies here."""
+    if not call.arguments.has("--offline", "--frozen") or call.arguments.foreign or call.reading.loose:
+        return fetched(call)
+    call.reading.run(RunsCode.WORKSPACE)
+    return False
+
+
+def _tried_out(call: Invocation) -> bool:
+    """cargo publish --dry-run: all but the sending."""
+    if not call.arguments.has("-n", "--dry-run") or call.arguments.foreign or call.operands or call.reading.loose:
+        call.reading.caution()
+        call.reading.ask("`cargo publish`: what it sends reaches others")
+        return True
+    call.reading.run(RunsCode.WORKSPACE)
+    return False
+
+
 def _bundled(call: Invocation) -> bool:
     """bundle install --local: gems that are there; the Gemfile is code, and so is what builds them."""
     if not call.arguments.has("--local") or call.arguments.foreign or call.operands or call.reading.loose:
@@ -162,6 +180,8 @@ PACKAGES: Mapping[str, Special] = MappingProxyType(
     {
         "bare_install": _bare_install,
         "bundled": _bundled,
+        "offline": _offline,
+        "tried_out": _tried_out,
         "recursive": _recursive,
         "yarn_foreach": _yarn_foreach,
         "yarn_workspace": _yarn_workspace,

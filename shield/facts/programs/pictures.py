@@ -44,7 +44,10 @@ quantization-table.xml english.xml locale.xml francais.xml .ExifTool_config
 _SETTINGS = tuple(_SETTINGS_TEXT.split())
 # Of these the ones that say what is started; an earlier command of the line may put them there.
 _STARTING = MappingProxyType(
-    {**dict.fromkeys(("identify", "convert", "mogrify"), "delegates.xml"), "exiftool": ".ExifTool_config"}
+    {
+        **dict.fromkeys(("identify", "convert", "mogrify", "montage", "compare"), "delegates.xml"),
+        "exiftool": ".ExifTool_config",
+    }
 )
 
 _SIZE = r"[0-9.]*%?x?[0-9.]*%?(?:[-+][0-9]+){0,2}[%!<>^#@]?"
@@ -62,6 +65,11 @@ _MAGICK_VALUES: Mapping[str, str] = MappingProxyType(
         **dict.fromkeys(("-gravity", "-colorspace", "-interlace", "-type", "-alpha", "-units", "-filter"), _WORD),
         **dict.fromkeys(("-background", "-bordercolor", "-fill", "-transparent"), _COLOR),
         "-sampling-factor": r"[0-9]:[0-9]:[0-9]|[0-9]x[0-9]",
+        **dict.fromkeys(("-pointsize", "-strokewidth", "-shave", "-splice"), _NUMBER),
+        **dict.fromkeys(("-stroke", "-undercolor"), _COLOR),
+        "-tile": r"[0-9]*x[0-9]*",
+        "-geometry": _SIZE,
+        "-metric": _WORD,
     }
 )
 _CWEBP_VALUES: Mapping[str, str] = MappingProxyType(
@@ -81,7 +89,12 @@ _TAGS = (
     r"|ISO|ExposureTime|FNumber|Software|ColorSpace"
 )
 _EXIF = regex(rf"-(?:[nsSGaujqTe]|s[123]|G[0-7]|{_TAGS})")
-_FORMAT = regex(r"(?:[\w .,;()/=|-]|\\[nt]|%[A-Za-z%])+")
+_FORMAT = regex(
+    r"(?:[\w .,:;()/=|-]|\\[nt]|%[A-Za-z%]|%\[(?:colorspace|channels|type|orientation|bit-depth|depth|mean|entropy"
+    r"|standard-deviation|width|height|size|magick|units|resolution\.[xy]|quality|interlace|compression|opaque)\])+"
+)
+# What is drawn: neither the name of a file (`@x`) nor a question (`%[…]`).
+_DRAWN = regex(r"(?!@)[\w .,:;!?()'/+-]*")
 
 
 @dataclass(slots=True)
@@ -98,7 +111,7 @@ def _pictures(call: Invocation) -> bool:
     name, words = call.name, list(call.words)
     if name == "magick":
         name = "convert"
-        if words and words[0].fixed and words[0].text in ("identify", "mogrify", "convert"):
+        if words and words[0].fixed and words[0].text in ("identify", "mogrify", "convert", "montage", "compare"):
             name = words.pop(0).text
     short = all(len(word.text) <= _MAX_WORD for word in words)
     work = _READERS[name](words, name) if short else None
@@ -136,6 +149,10 @@ def _magick(words: list[Value], name: str) -> _Work | None:
             work.reads.append(word)
         elif not word.fixed:
             return None
+        elif word.text == "-annotate" and len(words) > 1 and all(each.fixed for each in words[:2]):
+            where, text, words = words[0].text, words[1].text, words[2:]
+            if not re.fullmatch(_SIZE, where) or not _DRAWN.fullmatch(text):
+                return None
         elif word.text not in flags:
             value = words.pop(0) if words else None
             if value is None or not value.fixed:
@@ -147,8 +164,8 @@ def _magick(words: list[Value], name: str) -> _Work | None:
                 continue
             elif form is None or not re.fullmatch(form, value.text):
                 return None
-    if name == "convert":
-        if len(work.reads) < 2 or not work.reads[-1].fixed:
+    if name in ("convert", "montage", "compare"):
+        if len(work.reads) < (3 if name == "compare" else 2) or not work.reads[-1].fixed:
             return None
         work.writes.append(work.reads.pop())
     elif name == "mogrify" and work.folder is None:
@@ -183,7 +200,15 @@ def _exiftool(words: list[Value], _: str) -> _Work | None:
 
 
 _READERS = MappingProxyType(
-    {"identify": _magick, "convert": _magick, "mogrify": _magick, "cwebp": _cwebp, "exiftool": _exiftool}
+    {
+        "montage": _magick,
+        "compare": _magick,
+        "identify": _magick,
+        "convert": _magick,
+        "mogrify": _magick,
+        "cwebp": _cwebp,
+        "exiftool": _exiftool,
+    }
 )
 
 

@@ -27,7 +27,7 @@ _YQ_VERBS = frozenset(("e", "eval", "ea", "eval-all"))
 def _jq(call: Invocation) -> bool:
     if call.arguments.foreign:
         return False
-    operands = _jq_operands(call)
+    operands = list(call.operands)
     if operands:
         _filter(call, operands.pop(0))
     for operand in operands:
@@ -38,22 +38,6 @@ def _jq(call: Invocation) -> bool:
 def _filter(call: Invocation, program: Value) -> None:
     if not program.fixed or _ACTIVE.search(program.text):
         call.reading.caution()
-
-
-def _jq_operands(call: Invocation) -> list[Value]:
-    """The operands without the values of `--arg NAME VALUE` and kin, of which some are files."""
-    operands, words, at = list(call.operands), call.words, 0
-    while at < len(words):
-        word = words[at]
-        pair = word.fixed and word.text in ("--arg", "--argjson", "--slurpfile", "--rawfile") and at + 2 < len(words)
-        if pair and any(value.text.startswith("-") for value in words[at + 1 : at + 3]):
-            call.reading.caution()  # to jq it is a value, and was read as an option here
-        if pair and words[at + 2] in operands and not words[at + 1].many and not words[at + 2].many:
-            operands.remove(words[at + 2])
-            if word.text.endswith("file"):
-                call.reading.use(Use.READ, words[at + 2])
-        at += 3 if pair else 1
-    return operands
 
 
 def _yq(call: Invocation) -> bool:

@@ -85,7 +85,7 @@ def _test(call: Invocation) -> bool:
 # The module beside this one, its mapping of readers, and their names: a test compares this with what is in it.
 DECLARED: tuple[tuple[str, str, str], ...] = (
     ("administration", "ADMINISTRATION", "no_operands date kill administer crontab at service keygen"),
-    ("archives", "ARCHIVES", "tar unzip packed zip"),
+    ("archives", "ARCHIVES", "tar unzip packed kept zip"),
     ("aws", "AWS", "aws_lists"),
     ("checkers", "CHECKERS", "checker"),
     ("clients", "CLIENTS", "postgres dump mysql redis"),
@@ -110,14 +110,15 @@ DECLARED: tuple[tuple[str, str, str], ...] = (
     ("interpreters", "INTERPRETERS", "shell interpreter deno java node python coverage_run"),
     ("javascript.runners", "RUNNERS", "one_by_one at_once"),
     ("language", "LANGUAGE", "sed awk grep"),
+    ("media", "MEDIA", "media"),
     ("mktemp", "MKTEMP", "mktemp"),
     ("naming", "NAMING", "cloc rpm xmllint"),
     (
         "packages",
         "PACKAGES",
         (
-            "bare_install bundled recursive yarn_foreach yarn_workspace bun install npm_install pip_install "
-            "fetched package_runner uv_run"
+            "bare_install bundled offline tried_out recursive yarn_foreach yarn_workspace bun install npm_install "
+            "pip_install fetched package_runner uv_run"
         ),
     ),
     ("pagers", "PAGERS", "pager manual"),

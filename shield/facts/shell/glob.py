@@ -49,20 +49,28 @@ def superset(pattern: str, place: Place, base: str | None, *, dots: bool = True)
     """Paths as the shell would write them, at least all that match; None where they cannot be known or are too many.
     `dots`: as in shells that take `.` and `..` for names that begin with a dot, which bash has not done since 5.2."""
     absolute = pattern.startswith("/")
-    found = ["/"] if absolute else [""]
+    found, several = ["/"] if absolute else [""], False
     try:
         for part in pattern.split("/"):
             if not part:
                 continue
             grown: list[str] = []
             for lead in found:
-                grown.extend(_step(lead, part, place, base, dots=dots))
+                if not (several and _is_file(lead, place, base)):
+                    grown.extend(_step(lead, part, place, base, dots=dots))
                 if len(grown) > _MAX_MATCHES:
                     return None
             found = grown
+            several |= _SPECIAL.search(_ESCAPED.sub("x", part)) is not None
     except FileSystemUnknownError:
         return None
     return tuple(found)
+
+
+def _is_file(lead: str, place: Place, base: str | None) -> bool:
+    """Whether nothing lies beneath it: `src/*/a.txt` goes through what `src/*` matches."""
+    resolved = resolve_path(lead, place, base=base, expand_tilde=False)
+    return resolved.stat is not None and resolved.stat.kind is FileKind.FILE
 
 
 def climbs(pattern: str) -> bool:

@@ -226,7 +226,7 @@ class Line:
         for stage, following in zip_longest(pipeline.stages, pipeline.stages[1:]):
             seen = len(commands)
             self.command(stage, state.copy(), inner)
-            names = self._outputs.names(stage, seen, inner.names, frame)
+            names = self._outputs.names(stage, seen, inner.names, frame, state.bases)
             if following is None:
                 self._outputs.listing = names
                 break

@@ -7,6 +7,7 @@ commands leave it alone, and make no files that would be found in turn.
 import re
 from collections.abc import Iterator
 
+from shield.facts.programs.sed import sed_files
 from shield.facts.shell.grammar.script import (
     Command,
     Loop,
@@ -35,13 +36,25 @@ _READING = {
     "stat": regex(r"(?:-c \S+)?"),
     "file": regex(r"(?:-b)?"),
     "du": regex(r"(?:-[shak]+)?"),
-    "md5sum": regex(r""),
-    "sha256sum": regex(r""),
+    **dict.fromkeys(("b2sum", "cksum", "md5sum", "sha1sum", "sha256sum", "sha512sum", "tac", "rev"), regex("")),
+    "strings": regex(r"(?:-n ?\d+)?"),
+    "readlink": regex("-[fem]"),
+    "realpath": regex(""),
+    "xmllint": regex("--noout"),
     "grep": regex(r"(?:-[nilcEFPHhovwxqs]+ )?(?!-)[^\n]+"),
     "sed": regex(r"(?:-n )?\d+(?:,\d+)?p"),
 }
+# The same of programs that one word tells what to do, by each of the options in front of it.
+_TOLD = {
+    "awk": regex(r"-F\S.*"),
+    "jq": regex(r"-[acejnrsCMS]+|--(?:compact-output|exit-status|raw-output|slurp|sort-keys|tab)"),
+    "rg": regex(r"-[nilcFPSUHNovwxq]+"),
+    "sed": regex(r"-[nErs]+"),
+}
+# By these awk may read its input, or take the name of the file for more than that.
+_AWK_READS = regex(r"getline|ARG[CV]")
 # What stands behind a pipe reads that.
-_BEHIND = frozenset((*_READING, "cut", "sort", "tr", "uniq"))
+_BEHIND = frozenset((*_READING, *_TOLD, "cut", "sort", "tr", "uniq"))
 _GIT = frozenset(("blame", "diff", "log", "show"))
 _FED = ("--stdin", "--contents", "--no-index", "/dev/", "/proc/")  # by which it reads its input
 
@@ -132,13 +145,28 @@ def _leaves_alone(found: tuple[Command, bool], name: str) -> bool:
     if behind or any(_reads(item) for item in node.redirects):
         return not any(text.startswith(("-i", "--")) for word in words if (text := literal(word) or ""))
     form = _READING.get(program)
-    if form is None or not words or not _names(words[-1], name):
+    if not words or not _names(words[-1], name):
         return False
     texts = [literal(word) or "\n" for word in words[:-1]]
+    if program in _TOLD and _is_told(program, texts):
+        return True
+    if form is None:
+        return False
     # grep would read what stands behind its pattern, `-` among it, too
     if program == "grep" and len(texts[1:] if (texts or [""])[0].startswith("-") else texts) > 1:
         return False
     return "\n" not in texts and form.fullmatch(" ".join(texts)) is not None
+
+
+def _is_told(program: str, texts: list[str]) -> bool:
+    """Whether these words are options and one that says what is to be done with the file behind them."""
+    if not texts or "\n" in texts or texts[-1].startswith("-"):
+        return False
+    if not all(_TOLD[program].fullmatch(text) for text in texts[:-1]):
+        return False
+    if program == "awk":
+        return _AWK_READS.search(texts[-1]) is None
+    return program != "sed" or sed_files(texts[-1]) == ()
 
 
 def _reads(node: RedirectNode) -> bool:

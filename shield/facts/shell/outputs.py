@@ -1,9 +1,10 @@
 """What commands print that the line goes on with: substitutions, and what a stage of a pipeline gives the next one."""
 
 import posixpath
+from collections.abc import Sequence
 from functools import reduce
 
-from shield.facts.programs.listing import filtered, split_up
+from shield.facts.programs.listing import filtered, handed_on, split_up
 from shield.facts.programs.reading import Listing
 from shield.facts.shell.frame import Frame, Walk
 from shield.facts.shell.grammar.script import (
@@ -36,11 +37,15 @@ class Outputs:
         self.listing: Listing | None = None
         self._listed: tuple[Part, Listing] | None = None  # the newest substitution that prints names and nothing else
 
-    def names(self, stage: Command, seen: int, names: Listing | None, frame: Frame) -> Listing | None:
-        """The names of files that a stage prints: its own, or what it leaves of those that it is fed."""
+    def names(
+        self, stage: Command, seen: int, names: Listing | None, frame: Frame, bases: Sequence[str | None]
+    ) -> Listing | None:
+        """The names of files that a stage prints: its own, or what it leaves of those that it is fed. `bases`: where
+        the shell may stand."""
         record = self._record
-        if (names is None and record.listing is None) or len(record.commands) != seen + 1:
+        if (names is None and record.listing is None) or len(record.commands) <= seen:
             return None
+        several = len(record.commands) > seen + 1
         if not isinstance(stage, Simple) or not reads_nothing_else(stage):
             return None
         if any((node.fd, node.op) != (2, ">") or literal(node.target) != "/dev/null" for node in stage.redirects):
@@ -51,6 +56,9 @@ class Outputs:
         # So may what it puts into a repository's index, which is no path of the line.
         if any(Operation.WRITE in fact.operations for fact in record.commands[:seen] if fact.name == "git"):
             return None
+        if several:
+            commands = record.commands[seen:]
+            return handed_on(names, commands, self._walk.place, bases) if names is not None else None
         if names is not None:
             return filtered(names, record.commands[seen])
         return record.listing if record.commands[seen].origin in (Origin.SYSTEM, Origin.USER) else None
@@ -120,7 +128,7 @@ class Outputs:
             return self._either(lists[0], seen, state)
         stages = lists[0].pipelines[0].stages
         # INVARIANT: of several lists or pipelines each prints something; of one the last command says what comes out
-        listing = self.names(stages[0], seen, None, frame) if len(stages) == 1 else self.listing
+        listing = self.names(stages[0], seen, None, frame, state.bases) if len(stages) == 1 else self.listing
         self._listed = (part, listing) if listing is not None else None
         if len(stages) == 1:
             output = self.printed(stages[0], seen, state)

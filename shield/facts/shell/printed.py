@@ -51,6 +51,18 @@ _NARROWS = regex(
     r"-n|-[0-9]+|--(?:all|branches|tags|remotes|reverse|no-merges|merges|first-parent|topo-order|date-order|no-walk|follow)"
     r"|--(?:max-count|skip|since|after|until|before|author|grep|max-parents|min-parents|diff-filter)=[\w .:@/+-]*"
 )
+# What counts commits and prints one number; `--left-right` prints two.
+_ONLY = regex(r"--(?:count|all|no-merges|merges|first-parent|since=[\w .:-]+|until=[\w .:-]+|author=[\w .@-]+)")
+_SIZE = regex(
+    r"(?:image\n)?inspect\n(?:[\w./:@-]+\n)?(?:-f|--format)(?:\n|=)\{\{ ?\.(?:Size|RestartCount|State\.Pid) ?\}\}"
+    r"(?:\n[\w./:@$-]+)?"
+)
+_LENGTH = regex(r"(?!.*(?:\bdef\b|import|include|#))(?:[^|]*\|)*\s*length\s*", re.DOTALL)
+# A sum of a column, printed at the end: a number, whatever stands in the column.
+_SUM = regex(
+    r"\s*(?:/[^/\\{}]*/|NR *[<>=!]=? *\d+)?\s*\{\s*([a-z]\w*)\s*\+=\s*\$(?:\d+|NF)\s*;?\s*\}\s*"
+    r"END\s*\{\s*print\s+(?:int\(\1\)|\1(?:\s*[+*/]\s*\d+)?)\s*;?\s*\}\s*"
+)
 _STAT = frozenset(("%s", "%Y", "%X", "%Z", "%a", "%u", "%g", "%h", "%i"))
 
 
@@ -68,7 +80,7 @@ def printed(command: CommandFact, *, fed: str | None, base: str | None, path: Co
         return _NATURAL  # whatever it is fed
     if command.dynamic is not Dynamic.NONE:
         return None
-    found = _counted(name, words) or _named(name, words, path)
+    found = _counted(name, words) or _calculated(name, words) or _named(name, words, path)
     if found is not None:
         return found
     if name == "pwd" and words in ((), ("-P",), ("-L",)):
@@ -121,6 +133,8 @@ def _counted(name: str, words: tuple[str, ...]) -> Number | None:
             return Number(natural=True)
         case "stat", ("-c", form, _) if form in _STAT:
             return _NATURAL
+        case "stat", (form, _) if form.startswith(("-c", "--format=")):
+            return _NATURAL if form.removeprefix("-c").removeprefix("--format=") in _STAT else None
         case "seq", _ if words and all(word.lstrip("-").isdigit() for word in words):
             return Number(natural=not any(word.startswith("-") for word in words), several=True, row=_row(words))
         case "grep", (option, *rest) if option in _COUNTS and len(rest) in (1, 2):
@@ -139,6 +153,29 @@ def _counted(name: str, words: tuple[str, ...]) -> Number | None:
         case "expr", _ if len(words) % 2 and all(word.isdigit() for word in words[::2]):
             return _NATURAL if set(words[1::2]) <= {"+", "*", "/", "%"} else None
     return None
+
+
+def _calculated(name: str, words: tuple[str, ...]) -> Number | None:
+    """Commits that git counts, sizes of images, jq's `length`, of a number the number itself, sums that awk prints."""
+    if name == "git" and words[:1] == ("rev-list",):
+        told = words[1 : words.index("--")] if "--" in words else words[1:]
+        counts = "--count" in told and all(_ONLY.fullmatch(word) or _RANGE.match(word) for word in told)
+        return _NATURAL if counts else None
+    if name in ("docker", "podman", "nerdctl"):
+        return _NATURAL if _SIZE.fullmatch("\n".join(words)) else None
+    if name not in ("awk", "jq"):
+        return None
+    options = [word for word in words if word.startswith("-")]
+    others = [word for word in words if not word.startswith("-")]
+    if not 1 <= len(others) <= 2 or words[: len(options)] != tuple(options):
+        return None
+    if name == "jq":
+        known = all(option in ("-r", "-e", "-c", "-s", "-re", "-er") for option in options)
+        found = _SEVERAL if "[]" in others[0] else _NATURAL
+        return found if known and _LENGTH.fullmatch(others[0]) else None
+    # What stands for an assignment gives the sum a text to begin with.
+    known = all(re.fullmatch(r"-F[^\s-]?", option) for option in options) and "=" not in "".join(others[1:])
+    return Number(maybe=True) if known and _SUM.fullmatch(others[0]) else None
 
 
 def _row(words: tuple[str, ...]) -> tuple[str, ...]:

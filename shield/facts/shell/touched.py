@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from shield.facts.programs.deciding import LED, decides
 from shield.facts.programs.python.alone import may_shadow
+from shield.facts.programs.rendered import rendered
 from shield.facts.programs.shims import leads_shims, shim_of
 from shield.regex import regex
 from shield.types import Access, CommandFact, Origin, PathFact, RunsCode
@@ -161,6 +162,10 @@ def _namesake(other: PathFact, fact: PathFact) -> bool:
 def _changes(other: PathFact, fact: PathFact, sources: Mapping[str, CommandFact]) -> bool:
     """Whether writing `other` may change what `fact` runs: the file, or a module in the directory that is looked in."""
     if fact.resolved is None or _only_ends(other, fact, sources) or _only_adds(other, fact, sources):
+        return False
+    maker, user = sources.get(other.source), sources.get(fact.source)
+    same = other.access is Access.WRITE and not other.recursive and other.resolved == fact.resolved
+    if same and maker is not None and user is not None and rendered(maker, user, fact.resolved):
         return False
     if _holds(other, fact.resolved):
         return True

@@ -74,7 +74,7 @@ REFUSED = [
     "import sys; sys.argv.append('x')", "import sys; a=sys.argv; a[1]='x'; open(sys.argv[1])", "import sys; open(sys.argv[5])",
     "(lambda eval: 0)(1); eval('x')", "[0 for eval in [1]]; eval('x')", "def f(eval): pass", "open = 1", "list(map(open, ['x']))",
     "f = open", "type('X',(),{})", "type(1)(2)", "t = type(1)", "x = [type(open('x','rb'))]", "import functools; functools.partial(open,'x')",
-    "class A: pass", "import io; io.FileIO('x','w')", "import io; io.open_code('x')", "import pathlib; pathlib.Path('a').replace('b')",
+    "import io; io.FileIO('x','w')", "import io; io.open_code('x')", "import pathlib; pathlib.Path('a').replace('b')",
     "import pickle", "import ctypes", "import uuid; uuid.uuid1()",
     "import platform; platform.libc_ver('/etc/passwd')", "breakpoint()", "help()", "input()", "open('x', opener=print)", "open('x', 'rb', 0)", "open(0)",
     "open('x', *['w'])", "open(*['x','w'])", "open('x', **{'mode':'w'})", "vars()", "globals()", "import importlib; importlib.import_module('os')",
@@ -99,7 +99,7 @@ REFUSED = [
     "import importlib.util; importlib.util.find_spec('a.b')", "import importlib.util; importlib.util.find_spec(x)", "import importlib.util as u; [*map(u.find_spec, ['a.b'])]",
     "import importlib.util as u; u.spec_from_file_location('a', 'a.py')", "import warnings; warnings.warn_explicit('x', UserWarning, '/etc/shadow', 1)",
     "import platform; f = platform.system", "import platform; platform.platform(1)", "import sqlite3; sqlite3.connect(x)", "import ssl; ssl.get_server_certificate(('x', 1))",
-    "import email.utils; email.utils.make_msgid()", "import email.utils; email.utils.socket", "import tokenize; tokenize.open('x')", "import gzip; gzip.open('x')",
+    "import email.utils; email.utils.make_msgid()", "import email.utils; email.utils.socket", "import tokenize; tokenize.open('x')", "import gzip; gzip.open(x)",
     "import json; json.__path__", "import json; json.dumps.__doc__", "import json; json.decoder.__file__",
     "import typing; typing.get_type_hints(print)", "import collections.abc; collections.abc.sys", "import signal; signal.signal(2, print)", "import os; os.uname().system",
 ]  # fmt: skip

@@ -35,6 +35,11 @@ UNDERSTOOD = [
     "find src -type f -print0 | xargs -0 -n1 -I{} wc -l {}",
     "find src -type f -print0 | xargs -0 --max-lines=1 wc -l",
     "find src -type f | xargs -I A -I B cat B",
+    "find src -type f | xargs grep -l 'x.*y' | xargs cat",
+    "find src -type f -print0 | xargs -0 grep -liE x | xargs cat",
+    "find src -type f -print0 | xargs -0 grep -l -Z x | sort -z | xargs -0 cat",
+    "grep -rl x src | xargs -r grep -L y | head -3 | xargs wc -l",
+    "find src -type f | xargs grep -L x | xargs cat",
 ]
 NOT_UNDERSTOOD = [
     "find . -print0 | xargs cat",  # the ends do not fit
@@ -76,6 +81,30 @@ NOT_UNDERSTOOD = [
     "echo /etc/x | xargs -I A -L 1 cat list",
     "echo /etc/x | xargs -I A -n 2 cat list",
     "echo /etc/x | xargs -i --max-lines=1 cat list",
+    # a grep that prints more than names, names of other files, or its input's
+    "find src | xargs grep x | xargs cat",
+    "find src | xargs grep -lc x | xargs cat",
+    "find src | xargs grep -l x list | xargs cat",
+    "find src | xargs grep -l -f list | xargs cat",
+    "find src | xargs grep -l x -e y | xargs cat",
+    "find src | xargs grep -l --label=/etc/x x - | xargs cat",
+    "find src | xargs grep -l --color=always x | xargs cat",
+    "find src | xargs grep -lr x | xargs cat",
+    "find src | xargs -a list grep -l x | xargs cat",
+    "find src | xargs -I{} grep -l x {} list | xargs cat",
+    "find src | xargs env grep -l x | xargs cat",
+    "find src | xargs ./grep -l x | xargs cat",
+    'find src | xargs grep -l "$x" | xargs cat',
+    "find src | xargs grep -l $(cat list) | xargs cat",
+    "find src | xargs grep -l x 2>&1 | xargs cat",
+    "find src | xargs grep -l x < list | xargs cat",
+    "cat list | xargs grep -l x | xargs cat",
+    "grep() { echo /etc/x; }; find src | xargs grep -l x | grep x | xargs cat",
+    # names that were taken apart at other places
+    "find src -print0 | xargs grep -l x | xargs cat",
+    "find src | xargs -0 grep -l x | xargs cat",
+    "find src | xargs grep -lZ x | xargs -0 cat",
+    "find src | xargs grep -l -Z x | xargs -0 cat",
 ]
 
 
@@ -97,9 +126,19 @@ def test_names_that_are_not_known(line):
 def test_a_name_that_xargs_would_take_apart(name, line):
     found, _ = words(line, files={**PLAIN, f"src/{name}": "x"})
     assert "{}" not in found
+    found, _ = words("find . -print0 | xargs -0 grep -l x | xargs cat", files={**PLAIN, f"src/{name}": "x"})
+    assert "{}" not in found
     found, lost = words("find . -print0 | xargs -0 cat", files={**PLAIN, f"src/{name}": "x"})
     assert "{}" in found
     assert lost == []
+
+
+def test_a_file_that_has_the_name_of_the_input_may_be_meant():
+    line = "find src -type f | xargs grep -L x | xargs -d '\\n' cat"
+    found, _ = words(line, files=PLAIN)
+    assert "{}" in found
+    found, _ = words(line, files={**PLAIN, "(standard input)": {"symlink": "/etc/shadow"}})
+    assert "{}" not in found
 
 
 def test_what_they_lead_to_counts():

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 
 from shield.facts.programs.javascript.data import PLAIN_PATTERN, data_names
+from shield.facts.programs.javascript.plainer import plainer
 from shield.regex import regex
 
 __all__ = ["NodeProof", "node_proven"]
@@ -57,7 +58,7 @@ _DECLARED = regex(
 )
 
 _CHANGES = regex(
-    r"(?:\.\s*[A-Za-z_$][\w$]*|\])\s*(?:(?:[-+*/%&|^]|<<|>>>?|\*\*|&&|\|\||\?\?)?=(?![=>])|\+\+|--|(?:of|in)\b)"
+    r"(?:\.\s*[A-Za-z_$][\w$]*+|\])\s*(?:(?:[-+*/%&|^]|<<|>>>?|\*\*|&&|\|\||\?\?)?=(?![=>])|\+\+|--|(?:of|in)\b)"
     r"|(?:\+\+|--)\s*[\w$]+\s*[.\[]"
 )
 _PUTS = regex(r"\b(?:assign|copyWithin|fill|push|splice|unshift)\b")
@@ -123,6 +124,11 @@ def node_proven(code: str) -> NodeProof | None:
     # `<!--` and `-->` begin comments.
     if len(code) > _MAX_CODE or not code.isascii() or "<!--" in code or "-->" in code:
         return None
+    plain = plainer(code)
+    return _proven(code) or (_proven(plain) if plain != code and "-->" not in plain and "<!--" not in plain else None)
+
+
+def _proven(code: str) -> NodeProof | None:
     bare = _STRING.sub("''", code)
     parts: list[str] = []
     bare = PLAIN_PATTERN.sub(lambda found: _without_brackets(found, parts), bare)

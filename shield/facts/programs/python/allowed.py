@@ -58,6 +58,10 @@ defaults getboolean getfloat getint has_option has_section options sections
 namelist infolist getinfo testzip getnames getmembers filename file_size compress_size
 critical debug error info setLevel warning
 num_addresses overlaps prefixlen subnet_of subnets supernet with_prefixlen machine nodename sysname
+appendleft extendleft maxlen utc move_to_end astimezone dst utctimetuple tzname geturl iterfind expand
+size mtime isfile isdir issym linkname date_time is_dir compress_type CRC
+cdf inv_cdf pdf zscore slope intercept as_tuple is_nan is_infinite is_finite is_zero to_integral_value limit_denominator
+substitute safe_substitute fill wrap
 """
 METHODS = frozenset(_METHODS_TEXT.split())
 
@@ -100,6 +104,7 @@ hashlib: algorithms_available algorithms_guaranteed blake2b blake2s md5 new pbkd
 heapq: heapify heappop heappush heappushpop heapreplace merge nlargest nsmallest
 hmac: compare_digest digest new
 html: escape unescape
+html.parser:
 importlib.metadata: PackageNotFoundError distribution distributions files metadata packages_distributions requires
   version
 importlib.util:
@@ -140,16 +145,18 @@ site: getsitepackages getuserbase getusersitepackages
 sqlite3: DatabaseError Error OperationalError Row sqlite_version sqlite_version_info
 ssl: HAS_TLSv1_3 OPENSSL_VERSION OPENSSL_VERSION_INFO
 stat: S_IMODE S_IRGRP S_IROTH S_IRUSR S_IRWXG S_IRWXO S_IRWXU S_ISDIR S_ISLNK S_ISREG S_IWUSR S_IXUSR filemode
-statistics: fmean geometric_mean harmonic_mean mean median median_grouped median_high median_low mode multimode pstdev
+statistics: NormalDist correlation covariance linear_regression
+  fmean geometric_mean harmonic_mean mean median median_grouped median_high median_low mode multimode pstdev
   pvariance quantiles stdev variance
-string: ascii_letters ascii_lowercase ascii_uppercase capwords digits hexdigits octdigits printable punctuation
+string: Template ascii_letters ascii_lowercase ascii_uppercase capwords digits hexdigits octdigits printable punctuation
   whitespace
 struct: calcsize error iter_unpack pack unpack unpack_from
 subprocess: CalledProcessError SubprocessError TimeoutExpired
 sys: api_version base_exec_prefix base_prefix byteorder exec_prefix executable exit flags float_info
   getdefaultencoding getfilesystemencoding getrecursionlimit getsizeof hexversion implementation int_info maxsize
   maxunicode platform prefix version version_info builtin_module_names stdlib_module_names
-textwrap: dedent fill indent shorten wrap
+textwrap: TextWrapper dedent fill indent shorten wrap
+timeit: default_timer
 time: asctime ctime gmtime localtime mktime monotonic monotonic_ns perf_counter perf_counter_ns process_time sleep
   strftime strptime time time_ns timezone tzname
 token: DEDENT ENDMARKER INDENT NAME NEWLINE NUMBER OP STRING tok_name

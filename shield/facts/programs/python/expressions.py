@@ -6,13 +6,14 @@ from typing import TypeGuard
 
 from shield.facts.programs.python.allowed import LISTED
 from shield.facts.programs.python.called import CALLED, called
+from shield.facts.programs.python.classes import Classes
 from shield.facts.programs.python.files import Files
 from shield.facts.programs.python.frames import asked
 from shield.facts.programs.python.installed import TEXT_KEYWORDS, TO_TEXT
 from shield.facts.programs.python.names import Names
 from shield.facts.programs.python.processes import STARTS, Started, started
+from shield.facts.programs.python.stores import queries
 from shield.facts.programs.python.trees import Gives, Tree
-from shield.facts.programs.statements import only_reads
 from shield.regex import regex
 
 __all__ = ["Expressions", "RefusedError"]
@@ -29,8 +30,9 @@ class RefusedError(Exception):
 class Expressions:
     """Of one piece of code; each method raises at the first thing that is not on the list."""
 
-    def __init__(self, names: Names, files: Files) -> None:
+    def __init__(self, names: Names, files: Files, classes: Classes) -> None:
         self.names = names
+        self.classes = classes
         self.files = files
         self.commands: list[Started] = []
 
@@ -86,6 +88,8 @@ class Expressions:
             case ast.DictComp(key=key, value=value, generators=generators):
                 self._comprehension([key, value], generators)
             case ast.Starred(value=value) | ast.NamedExpr(value=value):
+                self.value(value)
+            case ast.YieldFrom(value=value):
                 self.value(value)
             case ast.Yield(value=value):
                 self.optional(value)
@@ -146,8 +150,8 @@ class Expressions:
     # --- names and calls ----------------------------------------------------------------------------------------------
 
     def _name(self, name: str) -> None:
-        if name in self.files.path_names:
-            raise RefusedError  # a path object is no value
+        if name in self.files.path_names or name in self.classes.names:
+            raise RefusedError  # neither a path object nor a class is a value
         self.names.value(name)
 
     def _inner(self, node: ast.expr) -> None:
@@ -161,7 +165,7 @@ class Expressions:
         if node.attr == "__name__" and self._is_type(node.value):
             self.value(node.value.args[0])
             return
-        if self.files.is_part(node):
+        if self.files.is_part(node) or self.classes.gives(node):
             return
         rest = self.names.attribute(node, inner=inner)
         if rest is not None:
@@ -189,6 +193,12 @@ class Expressions:
             return
         if isinstance(function, ast.Attribute) and self._is_method(node, function):
             return
+        if self.classes.is_class(function) or self.classes.is_base_method(function):
+            self._all([*node.args, *(keyword.value for keyword in node.keywords)])
+            return
+        if name == "isinstance" and len(node.args) == 2 and self.classes.is_class(node.args[1]):
+            self.value(node.args[0])
+            return
         if isinstance(function, ast.Attribute) and function.attr in ("format", "format_map"):
             self._format(function)
         else:
@@ -209,7 +219,7 @@ class Expressions:
         """Take the call of a method that is listed for some arguments only."""
         match function.attr, node.args:
             case "execute", [ast.Constant(value=str(statement)), *rest] if self.names.imports("sqlite3"):
-                if node.keywords or not _queries(statement):
+                if node.keywords or not queries(statement):
                     raise RefusedError
                 self._all(rest)
             case "read", [_] if self.names.imports("configparser"):
@@ -269,8 +279,14 @@ class Expressions:
             case ast.Subscript(value=value, slice=index):
                 self.value(value)
                 self.value(index)
+            case ast.Attribute() if self.classes.gives(node):
+                pass
             case _:
                 raise RefusedError
+
+    def annotation(self, node: ast.expr | None) -> None:
+        if node is not None and not self.classes.is_class(node):
+            self.value(node)
 
     def parameters(self, arguments: ast.arguments) -> None:
         for default in (*arguments.defaults, *(item for item in arguments.kw_defaults if item is not None)):
@@ -278,12 +294,7 @@ class Expressions:
         every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
         for argument in every:
             if argument is not None:
-                self.optional(argument.annotation)
-
-
-def _queries(statement: str) -> bool:
-    """Whether SQLite does no more than read for it, and what it reads is in the database."""
-    return only_reads(statement) and not statement.lstrip().startswith((".", "\\"))
+                self.annotation(argument.annotation)
 
 
 def _unstarred(node: ast.expr) -> ast.expr:

@@ -60,7 +60,7 @@ _METHODS: Mapping[str, Access] = MappingProxyType(
         "rmdir": _D,
     }
 )
-_OPEN = frozenset(("open", "io.open"))
+_OPEN = frozenset(("bz2.open", "gzip.open", "io.open", "lzma.open", "open"))
 FILE_NAMES = frozenset((*_FUNCTIONS, *_OPEN, *PATHS, *STORES, *TREE_NAMES))
 _ENTERED = frozenset((*_OPEN, *_FUNCTIONS, *ARCHIVES))
 # What a path object of a walk says of itself, and what makes a text of it.

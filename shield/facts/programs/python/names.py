@@ -9,15 +9,20 @@ from collections.abc import Callable, Iterable
 from shield.facts.programs.python.allowed import BUILTINS, EVERY_BUILTIN, METHODS, MODULES, STREAMS
 from shield.facts.programs.python.alone import is_module, may_shadow
 from shield.facts.programs.python.called import CALLED
+from shield.facts.programs.python.classes import BASES
 from shield.facts.programs.python.files import FILE_NAMES
 from shield.facts.programs.python.installed import FRAME_METHODS, INSTALLED, NEVER_METHODS, READERS
 from shield.facts.programs.python.processes import STARTS
 
-__all__ = ["Names", "UnlistedNameError"]
+__all__ = ["DECORATORS", "Names", "UnlistedNameError"]
 
 # What every module says of itself.
 _TOLD = frozenset(("__version__", "__file__", "__name__", "__doc__", "__path__", "VERSION", "version"))
 _SAID = frozenset(("__version__", "__file__", "__name__", "__doc__"))  # texts, of the library's, too
+# All that these give is as harmless as what is listed of it, and none of it has the name of a builtin that is not.
+_WHOLE = frozenset(("collections", "decimal", "fractions", "itertools", "math", "random", "statistics"))
+# What may stand over a function or a class, or makes a field of one, and is no value.
+DECORATORS = frozenset(("dataclasses.dataclass", "dataclasses.field", "functools.cache", "functools.lru_cache"))
 # Methods that open the file that they are given the name of: `ElementTree.write`, `ConfigParser.read`.
 _OPENING = (("write", "xml"), ("read", "configparser"))
 # Attributes of frames, code and functions, by which everything can be had (Reference Manual, 3.2).
@@ -58,6 +63,10 @@ class Names:
             return
         for item in node.names:
             full = f"{node.module}.{item.name}"
+            if item.name == "*" and not node.level and node.module in _WHOLE and not self._known(node.module):
+                for name in MODULES[node.module] - EVERY_BUILTIN:
+                    self._bind(name, f"{node.module}.{name}")
+                continue
             if node.level or item.name == "*":
                 raise UnlistedNameError
             if (node.module or "") in INSTALLED and not self._known((node.module or "").partition(".")[0]):
@@ -65,7 +74,10 @@ class Names:
                 if not (self.permitted(full) or full in READERS):
                     raise UnlistedNameError
             elif not (
-                self.permitted(full) or full in MODULES or full in FILE_NAMES | STARTS | CALLED or full in STREAMS
+                self.permitted(full)
+                or full in MODULES
+                or full in FILE_NAMES | STARTS | CALLED | BASES | DECORATORS
+                or full in STREAMS
             ):
                 self._project((node.module or "").partition(".")[0], installed=False)
                 if is_module(item.name) or item.name.startswith("_"):

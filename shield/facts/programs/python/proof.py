@@ -8,15 +8,17 @@ nothing), through an import that finds another file (`python_alone`, also one th
 """
 
 import ast
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from shield.facts.programs.python.called import CAUGHT, UnlistedCallError
+from shield.facts.programs.python.classes import Classes
 from shield.facts.programs.python.code import python_tree
 from shield.facts.programs.python.expressions import Expressions, RefusedError
 from shield.facts.programs.python.files import Files, FileUse, UnnamedFileError
 from shield.facts.programs.python.frames import UnclearAskError, is_data
-from shield.facts.programs.python.names import Names, UnlistedNameError
+from shield.facts.programs.python.names import DECORATORS, Names, UnlistedNameError
 from shield.facts.programs.python.processes import Started, UnclearStartError
 from shield.facts.programs.python.stores import UnclearStoreError
 from shield.facts.programs.python.texts import bindings
@@ -89,7 +91,9 @@ class _Checker(Expressions):
             names.bring(first)
             body.pop(0)
         names.own(bindings(body))
-        super().__init__(names, Files(body, names.imported, arguments))
+        super().__init__(
+            names, Files(body, names.imported, arguments), Classes(body, Counter(bindings(body)), names.dotted)
+        )
         self._body = body
 
     def proof(self) -> Proof:
@@ -131,7 +135,7 @@ class _Checker(Expressions):
                 self.target(target)
             case ast.AnnAssign(target=target, annotation=annotation, value=value):
                 self.target(target)
-                self.value(annotation)
+                self.annotation(annotation)
                 self.optional(value)
             case ast.For(target=target, iter=items, body=body, orelse=other):
                 self.target(target)
@@ -150,12 +154,20 @@ class _Checker(Expressions):
                 self._block(body, other, last)
                 for handler in handlers:
                     if handler.type is None or self.function(handler.type) not in CAUGHT:
-                        self.optional(handler.type)
+                        self.annotation(handler.type)
                     self._block(handler.body)
-            case ast.FunctionDef(args=args, body=body, decorator_list=[], returns=returns) if not _generic(node):
+            case ast.FunctionDef(args=args, body=body, returns=returns) if not _generic(node):
+                for decorator in node.decorator_list:
+                    self._decorator(decorator)
                 self.parameters(args)
-                self.optional(returns)
+                self.annotation(returns)
                 self._block(body)
+            case ast.ClassDef(name=name, body=body) if name in self.classes.names:
+                for each in body:
+                    if not isinstance(each, ast.AnnAssign):
+                        self._statement(each)
+                    elif each.value is None or isinstance(each.value, ast.Constant | ast.Call):
+                        self.annotation(each.annotation)
             case ast.Return(value=value):
                 self.optional(value)
             case ast.Assert(test=test, msg=msg):
@@ -171,6 +183,15 @@ class _Checker(Expressions):
                 pass
             case _:
                 raise RefusedError
+
+    def _decorator(self, node: ast.expr) -> None:
+        """`@cache`, `@lru_cache(maxsize=None)`"""
+        if isinstance(node, ast.Call) and not node.args:
+            if not all(isinstance(keyword.value, ast.Constant) for keyword in node.keywords):
+                raise RefusedError
+            node = node.func
+        if self.names.dotted(node) not in DECORATORS or not self.names.dotted(node).startswith("functools."):
+            raise RefusedError
 
     def _block(self, *blocks: list[ast.stmt]) -> None:
         for block in blocks:

@@ -4,10 +4,11 @@ import ast
 import re
 
 from shield.facts.programs.python.installed import READER_KEYWORDS, READERS
+from shield.facts.programs.statements import only_reads
 from shield.regex import regex
 from shield.types import Access
 
-__all__ = ["ARCHIVES", "STORES", "UnclearStoreError", "stored"]
+__all__ = ["ARCHIVES", "STORES", "UnclearStoreError", "queries", "stored"]
 
 _CONNECTS = "sqlite3.connect"
 ARCHIVES = frozenset(("tarfile.open", "zipfile.ZipFile"))
@@ -34,6 +35,11 @@ def stored(node: ast.Call, name: str, texts: tuple[str, ...]) -> _Stored:
     if name in READERS:
         return _table(node, texts)
     return (_database(node, texts) if name == _CONNECTS else _archive(node, texts)), ()
+
+
+def queries(statement: str) -> bool:
+    """Whether SQLite does no more than read for it, and what it reads is in the database."""
+    return only_reads(statement) and not statement.lstrip().startswith((".", "\\"))
 
 
 def _archive(node: ast.Call, texts: tuple[str, ...]) -> tuple[tuple[str, Access], ...]:

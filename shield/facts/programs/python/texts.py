@@ -134,6 +134,7 @@ def _limited(texts: Iterable[str]) -> tuple[str, ...] | None:
 def _bound_once(statements: list[ast.stmt], bound: Counter[str]) -> Mapping[str, tuple[ast.expr, ...]]:
     """The names that the code gives a value in one place, with every expression that this may be."""
     nodes = [node for statement in statements for node in ast.walk(statement)]
+    methods = _methods(nodes)
     given: dict[str, tuple[ast.expr, ...]] = {}
     for node in nodes:
         match node:
@@ -145,14 +146,58 @@ def _bound_once(statements: list[ast.stmt], bound: Counter[str]) -> Mapping[str,
             ):
                 # nothing holds the list, so nothing changes it
                 given[name] = tuple(items)
+            case ast.FunctionDef(name=name) if bound[name] == 1 and id(node) not in methods:
+                given |= _parameters(node, nodes)
     return {name: values for name, values in given.items() if bound[name] == 1}
+
+
+def _parameters(function: ast.FunctionDef, nodes: list[ast.AST]) -> dict[str, tuple[ast.expr, ...]]:
+    """What each parameter of a function may be that nothing does more with than to call it by its name."""
+    calls = [node for node in nodes if isinstance(node, ast.Call) and _is_named(node.func, function.name)]
+    uses = [node for node in nodes if _is_named(node, function.name)]
+    names = [each.arg for each in (*function.args.posonlyargs, *function.args.args)]
+    late = function.args.defaults
+    defaults = dict(zip(names[len(names) - len(late) :], late, strict=True))
+    more = function.args.vararg or function.args.kwarg or function.args.kwonlyargs or function.decorator_list
+    if more or len(uses) != len(calls) or any(not isinstance(node, ast.Call) for node in calls):
+        return {}
+    given: dict[str, list[ast.expr]] = {name: [] for name in names}
+    for call in calls:
+        if any(isinstance(each, ast.Starred) for each in call.args) or len(call.args) > len(names):
+            return {}
+        found = defaults | dict(zip(names, call.args, strict=False))
+        for keyword in call.keywords:
+            if keyword.arg is None:
+                return {}
+            found[keyword.arg] = keyword.value
+        if not found.keys() >= given.keys():
+            return {}
+        for name in names:
+            given[name].append(found[name])
+    return {name: tuple(values) for name, values in given.items() if values}
+
+
+def _methods(nodes: Iterable[ast.AST]) -> frozenset[int]:
+    """What stands in a class by itself: a function there is a name in it alone, where no expression can use that."""
+    return frozenset(id(inner) for node in nodes if isinstance(node, ast.ClassDef) for inner in node.body)
+
+
+def _is_named(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
 
 
 def bindings(statements: Iterable[ast.stmt]) -> Iterator[str]:
     """The names that the code gives a value, as often as it does; of statements that no proof has, not all."""
-    for node in (inner for statement in statements for inner in ast.walk(statement)):
+    statements = list(statements)
+    nodes = [inner for statement in statements for inner in ast.walk(statement)]
+    methods = _methods(nodes)
+    for node in nodes:
         match node:
+            case ast.FunctionDef() if id(node) in methods:
+                pass
             case ast.Name(id=name, ctx=ast.Store() | ast.Del()) | ast.FunctionDef(name=name) | ast.arg(arg=name):
+                yield name
+            case ast.ClassDef(name=name):
                 yield name
             case ast.ExceptHandler(name=str() as name):
                 yield name
