@@ -14,9 +14,9 @@ from shield.types import Decision, Isolation
 LEVELS = (Isolation.CONFINED, Isolation.NONE)
 SESSIONS = tuple(session for session in sessions() if session.calls[0].mark is not None)
 # Where the sandbox holds: calls of a hundred that are asked without need. Of eight of the sessions it was 23.7 when they
-# were first judged, of eight more 22.4, of six more in fields of their own 37.4 (20.4 are left), of the others no more
+# were first judged, of eight more 22.4, of six more in fields of their own 37.4, of the others no more
 # than the policy was made to ask.
-NEEDLESS = 11.4
+NEEDLESS = 11.0
 
 
 @cache
