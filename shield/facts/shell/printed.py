@@ -54,10 +54,11 @@ _NARROWS = regex(
 # What counts commits and prints one number; `--left-right` prints two.
 _ONLY = regex(r"--(?:count|all|no-merges|merges|first-parent|since=[\w .:-]+|until=[\w .:-]+|author=[\w .@-]+)")
 _SIZE = regex(
-    r"(?:image\n)?inspect\n(?:[\w./:@-]+\n)?(?:-f|--format)(?:\n|=)\{\{ ?\.(?:Size|RestartCount|State\.Pid) ?\}\}"
-    r"(?:\n[\w./:@$-]+)?"
+    r"(?:image\n)?inspect\n([\w./:@-]+\n)?(?:-f|--format)(?:\n|=)\{\{ ?\.(?:Size|RestartCount|State\.Pid) ?\}\}"
+    r"(?(1)|\n[\w./:@$-]+)"
 )
 _LENGTH = regex(r"(?!.*(?:\bdef\b|import|include|#))(?:[^|]*\|)*\s*length\s*", re.DOTALL)
+_ONE_LENGTH = regex(r"(?:\.[\w.]*(?:\[\d+\])?\s*\|\s*)*length")
 # A sum of a column, printed at the end: a number, whatever stands in the column.
 _SUM = regex(
     r"\s*(?:/[^/\\{}]*/|NR *[<>=!]=? *\d+)?\s*\{\s*([a-z]\w*)\s*\+=\s*\$(?:\d+|NF)\s*;?\s*\}\s*"
@@ -171,8 +172,9 @@ def _calculated(name: str, words: tuple[str, ...]) -> Number | None:
         return None
     if name == "jq":
         known = all(option in ("-r", "-e", "-c", "-s", "-re", "-er") for option in options)
-        found = _SEVERAL if "[]" in others[0] else _NATURAL
-        return found if known and _LENGTH.fullmatch(others[0]) else None
+        # a file may hold several texts, if they are not taken for one, and a filter make several of one
+        one = _ONE_LENGTH.fullmatch(others[0]) and any("s" in option for option in options)
+        return (_NATURAL if one else _SEVERAL) if known and _LENGTH.fullmatch(others[0]) else None
     # What stands for an assignment gives the sum a text to begin with.
     known = all(re.fullmatch(r"-F[^\s-]?", option) for option in options) and "=" not in "".join(others[1:])
     return Number(maybe=True) if known and _SUM.fullmatch(others[0]) else None
