@@ -31,7 +31,11 @@ pitch rate remix repeat reverb reverse riaa silence sinc speed stat stats stretc
 upsample vad vol
 """
 _EFFECTS = frozenset(_EFFECTS_TEXT.split())
-_TOLD = regex(r"[-+=]?[\w.,:%+-]+")
+# A number, a time, a share, several of them; one letter; a form of wave or of a fade.
+_TOLD = regex(
+    r"[-+=]?(?:\d|\.\d)[\w.,:%+-]*|-|-[A-Za-z]|-freq|-rms|[tqhlp]"
+    r"|sine|square|triangle|sawtooth|trapezium|exp|(?:white|pink|brown|tpdf)?noise|mix|create|fmod|amod"
+)
 
 
 def plain_filters(graph: str) -> bool:
@@ -46,5 +50,6 @@ def plain_filters(graph: str) -> bool:
 
 
 def plain_effects(words: Sequence[str]) -> bool:
-    """Whether the words are effects with plain values, if anything."""
-    return not words or (words[0] in _EFFECTS and all(_TOLD.fullmatch(word) for word in words))
+    """Whether the words are effects with plain values, if anything. INVARIANT: what is no value begins another effect,
+    so a word that could be either is not taken for a value."""
+    return not words or (words[0] in _EFFECTS and all(word in _EFFECTS or _TOLD.fullmatch(word) for word in words))

@@ -28,36 +28,51 @@ def test_a_file_with_other_names_is_read_and_not_changed(inside, name):
     assert inside(f"cat {name}-other", "none").stdout == "one\n"
 
 
+def begin_aside(inside, before: str, after: str, **more) -> None:
+    """Start a command beside the others, and wait until it has done `before`; `go` lets it do `after`."""
+    inside("rm -f begun go")
+    inside.aside(f"{before}; : > begun; until [ -e go ]; do sleep .02; done; {after}", **more)
+    begun = inside.world / "ws" / "begun"
+    for _ in range(1_000):
+        if begun.exists():
+            return
+        time.sleep(0.02)
+    raise AssertionError("it did not begin")
+
+
+def go(inside):
+    """Let it end; how it did."""
+    (inside.world / "ws" / "go").touch()
+    return inside.join()
+
+
 def test_calls_side_by_side_have_one_file_of_a_name(inside, name):
     """One that begins takes nothing from one that runs, and the file outside is what both have made of it."""
     for old in ("", "old\n"):
         inside(f"rm -f {name}; printf '{old}' > {name}" if old else f"rm -f {name}", "none")
-        inside.aside(f"echo one >> {name}; sleep 1.5; echo three >> {name}", files={"write": [name]})
-        time.sleep(0.7)
+        begin_aside(inside, f"echo one >> {name}", f"echo three >> {name}", files={"write": [name]})
         answer = inside(
             f"cat {name}", files={"read": [name]} if inside.means == "landlock" or old else {"write": [name]}
         )
         assert answer.stdout == f"{old}one\n", answer
         inside(f"echo two >> {name}", files={"write": [name]})
-        assert inside.join().exit_code == 0
+        assert go(inside).exit_code == 0
         assert inside(f"cat {name}", "none").stdout == f"{old}one\ntwo\nthree\n"
 
 
 def test_the_first_of_two_calls_to_end_takes_no_file_from_the_other(inside, name):
-    inside.aside(f"sleep 1.2; echo one >> {name}", files={"write": [name]})
-    time.sleep(0.4)
+    begin_aside(inside, "true", f"echo one >> {name}", files={"write": [name]})
     inside("true", files={"write": [name]})
-    assert inside.join().exit_code == 0
+    assert go(inside).exit_code == 0
     assert inside(f"cat {name}", "none").stdout == "one\n"
 
 
 def test_a_session_that_ends_meanwhile_deletes_nothing(inside, name):
     inside(f"echo one > {name}", "none")
     for _ in range(3):
-        inside.aside("sleep 20", files={"write": [name]})
-        time.sleep(0.3)
+        begin_aside(inside, "true", "true", files={"write": [name]})
         inside.ask({"do": "renew"})
-        inside.join()
+        go(inside)
         assert inside(f"cat {name}", "none").stdout == "one\n"
 
 
